@@ -1,0 +1,56 @@
+# How a folder sees only what it links.
+#
+# Every header is included by its path from the root: #include "dataplane/port.h". That path
+# resolves only for targets that link the folder's library: each library exports one include
+# root, <build>/inc/<top folder>/, which holds a single link to the source folder. A forbidden
+# include (simulation reading dataplane/) therefore fails to build.
+
+# sw_include_root(<top folder> <variable>): makes the root, returns its path.
+function(sw_include_root folder out)
+	set(root ${CMAKE_BINARY_DIR}/inc/${folder})
+	file(MAKE_DIRECTORY ${root})
+	if(NOT EXISTS ${root}/${folder})
+		file(CREATE_LINK ${CMAKE_SOURCE_DIR}/${folder} ${root}/${folder} SYMBOLIC)
+	endif()
+	set(${out} ${root} PARENT_SCOPE)
+endfunction()
+
+# sw_library(<name> SOURCES a.c b.c [LINKS x y] [PRIVATE_LINKS z]): a static library of the
+# current folder. Other folders see its headers when they link it.
+function(sw_library name)
+	cmake_parse_arguments(arg "" "" "SOURCES;LINKS;PRIVATE_LINKS" ${ARGN})
+	file(RELATIVE_PATH here ${CMAKE_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
+	string(REGEX REPLACE "/.*" "" top ${here})
+	sw_include_root(${top} root)
+	add_library(${name} STATIC ${arg_SOURCES})
+	target_include_directories(${name} PUBLIC ${root})
+	target_link_libraries(${name} PUBLIC ${arg_LINKS} PRIVATE ${arg_PRIVATE_LINKS})
+endfunction()
+
+# sw_program(<name> SOURCES ... LINKS ...): an executable, put into <build>/bin.
+function(sw_program name)
+	cmake_parse_arguments(arg "" "" "SOURCES;LINKS" ${ARGN})
+	add_executable(${name} ${arg_SOURCES})
+	target_link_libraries(${name} PRIVATE ${arg_LINKS})
+	set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+endfunction()
+
+# sw_test(<name> SOURCES ... LINKS ... [LABELS pure|ring|...] [ARGS ...]): a cmocka test, run by CTest.
+# Label "pure" marks tests that also run under asan, "ring" those that also run under tsan.
+pkg_check_modules(CMOCKA IMPORTED_TARGET cmocka)
+function(sw_test name)
+	cmake_parse_arguments(arg "" "TIMEOUT" "SOURCES;LINKS;LABELS;ARGS;LOCKS" ${ARGN})
+	if(NOT CMOCKA_FOUND)
+		return()
+	endif()
+	add_executable(${name} ${arg_SOURCES})
+	target_link_libraries(${name} PRIVATE ${arg_LINKS} PkgConfig::CMOCKA)
+	add_test(NAME ${name} COMMAND ${name} ${arg_ARGS})
+	if(NOT arg_TIMEOUT)
+		set(arg_TIMEOUT 120)
+	endif()
+	set_tests_properties(${name} PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS "${arg_LABELS}")
+	if(arg_LOCKS)
+		set_tests_properties(${name} PROPERTIES RESOURCE_LOCK "${arg_LOCKS}")
+	endif()
+endfunction()

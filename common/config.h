@@ -1,0 +1,141 @@
+/* config.h: the configuration, read once at start and read-only afterwards; any thread may read it.
+ *
+ * One table (config_keys.h) names every key with its kind, unit, range, default and meaning; the
+ * loader, the reference page (docs/configuration.md) and the tests grow from it. The file is YAML,
+ * read with libyaml. */
+#ifndef SW_COMMON_CONFIG_H
+#define SW_COMMON_CONFIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "common/msg.h"
+
+#define CONFIG_PORTS_MAX   8u
+#define CONFIG_LCORES_MAX  64u
+#define CONFIG_MAPS_MAX    64u
+#define CONFIG_KEYS_MAX    4u /* ticket keys that are valid at once */
+#define CONFIG_TEXT_BYTES  128u
+#define CONFIG_PATH_BYTES  256u
+
+enum config_idle { CONFIG_IDLE_POLL, CONFIG_IDLE_ADAPTIVE };
+enum config_checksum { CONFIG_CHECKSUM_OFF, CONFIG_CHECKSUM_ON, CONFIG_CHECKSUM_ANY };
+
+struct config_port {
+	char device[CONFIG_TEXT_BYTES]; /* DPDK port name: net_af_xdp0, 0000:3b:02.0 */
+	char address[64];               /* IPv4 address/prefix that the port answers for */
+	uint32_t vlan;                  /* 802.1Q id, 0 for untagged */
+	uint32_t queues;                /* RX/TX queue pairs, spread over the dataplane lcores */
+	uint32_t rxd, txd;              /* descriptors per queue */
+};
+
+struct config_map {
+	char name[MAP_NAME_BYTES];
+	uint32_t shard;
+	uint32_t width_m, height_m;
+	uint32_t tick_hz;
+	uint32_t players_max;
+	uint32_t view_m;               /* interest radius */
+	uint32_t monsters;
+	char script[CONFIG_PATH_BYTES]; /* Lua file, relative to the content folder; may be empty */
+};
+
+struct config_ticket_key {
+	uint32_t id;
+	uint8_t public_key[32]; /* Ed25519, 64 hex digits in the file */
+};
+
+struct sw_config {
+	struct {
+		char name[64];
+		uint32_t realm_id;
+		uint32_t stop_deadline_ms;
+	} node;
+	struct {
+		uint32_t lcores[CONFIG_LCORES_MAX]; /* EAL lcore ids, one worker each */
+		uint32_t lcore_count;
+		enum config_idle idle;
+		uint32_t udp_port;
+		uint32_t burst;
+		uint32_t mbufs; /* per port and queue; 0: computed from rings and bursts */
+		uint32_t stats_period_s; /* 0: off */
+	} dataplane;
+	struct config_port ports[CONFIG_PORTS_MAX];
+	uint32_t port_count;
+	struct {
+		uint32_t peers_max;     /* per dataplane lcore */
+		uint32_t half_open_max; /* per dataplane lcore */
+		uint32_t channels_max;
+		uint32_t mtu;
+		uint32_t packet_bytes_max;
+		enum config_checksum checksum;
+		uint32_t connects_per_s, connects_burst;               /* global bucket */
+		uint32_t source_connects_per_s, source_connects_burst; /* per source address */
+		uint32_t peer_hold_bytes;   /* out-of-order and assembly memory, per peer */
+		uint32_t peer_queue_bytes;  /* sends waiting, per peer */
+		uint32_t pool_bytes;        /* memory behind both, per dataplane lcore */
+	} enet;
+	struct {
+		uint32_t lcores[CONFIG_LCORES_MAX]; /* one shard each; the same lcore as a dataplane
+						     * worker: fused mode */
+		uint32_t lcore_count;
+		uint32_t players_max;        /* per shard */
+		uint32_t autosave_ms;
+		uint32_t lazy_joins_per_tick;
+		uint32_t slice_us;
+		uint32_t update_bytes_max;   /* per observer and tick */
+		char content[CONFIG_PATH_BYTES]; /* folder of the Lua content */
+		uint32_t script_memory_bytes;
+		uint32_t script_tick_us;     /* Lua budget of one map and tick */
+		uint64_t seed;               /* 0: drawn at start and logged */
+	} simulation;
+	struct config_map maps[CONFIG_MAPS_MAX];
+	uint32_t map_count;
+	struct {
+		uint32_t players_max; /* this node's own cap */
+		char first_map[MAP_NAME_BYTES]; /* where a new character starts */
+		uint32_t hello_deadline_ms; /* connected, but no valid ticket by then: out */
+		struct config_ticket_key ticket_keys[CONFIG_KEYS_MAX];
+		uint32_t ticket_key_count;
+	} admission;
+	struct {
+		char address[CONFIG_PATH_BYTES]; /* ip:port or unix:/path */
+		char password[CONFIG_TEXT_BYTES];
+		uint32_t database;
+		char prefix[32];
+		uint32_t connect_timeout_ms, command_timeout_ms;
+		uint32_t heartbeat_ms, heartbeat_expire_ms;
+	} redis;
+	struct {
+		char conninfo[CONFIG_PATH_BYTES];
+		uint32_t connect_timeout_ms, statement_timeout_ms;
+		uint32_t saves_pending_max; /* characters whose save waits */
+		uint32_t saves_per_batch;
+	} postgres;
+	struct {
+		char address[64]; /* ip:port of /metrics, /health, /status */
+	} http;
+	struct {
+		char file[CONFIG_PATH_BYTES]; /* "" : stderr */
+		char level[16];
+	} log;
+	struct {
+		uint32_t slots; /* of each ring between two threads */
+	} rings;
+};
+
+/* Set-up thread. Reads path into *config, with the defaults of the table for what it leaves out.
+ * Writes one line per fault to errors, all faults of the file at once, each as
+ * "path:line: key: what is wrong, what is allowed". Returns 0, or -EINVAL when there was any fault,
+ * or -errno when the file cannot be read (also said in errors). */
+int sw_config_load(struct sw_config *config, const char *path, FILE *errors);
+
+/* The defaults alone, without a file: for tests and tools. */
+void sw_config_defaults(struct sw_config *config);
+
+/* Writes the reference page (Markdown) from the table. */
+void sw_config_reference(FILE *out);
+
+#endif

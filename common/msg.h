@@ -1,0 +1,270 @@
+/* msg.h: what the threads say to each other. Messages are values: a 32-byte head and a payload,
+ * laid over one or more consecutive 64-byte slots of a msg_ring. No pointer is ever in a message.
+ *
+ * Which thread sends what to whom stands beside each type. Payloads are the structs below, or bytes
+ * of the client protocol (proto/): the dataplane moves those without reading more than the first. */
+#ifndef SW_COMMON_MSG_H
+#define SW_COMMON_MSG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#define MSG_SLOT_BYTES 64u
+#define MSG_HEAD_BYTES 32u
+#define MSG_SLOTS_MAX  128u
+/* Largest payload of one message: 128 slots less the head. */
+#define MSG_PAYLOAD_MAX (MSG_SLOTS_MAX * MSG_SLOT_BYTES - MSG_HEAD_BYTES)
+
+enum msg_type {
+	MSG_NONE = 0,
+
+	/* dataplane to control: a client finished the ENet handshake. payload: msg_peer_connected */
+	MSG_PEER_CONNECTED,
+	/* dataplane to control or shard, by the type's range and the peer's route. payload: the
+	 * client's bytes; channel and flags as ENet delivered them */
+	MSG_PEER_PACKET,
+	/* dataplane to control always, and to the shard that has the peer's route: the peer is gone.
+	 * Owed until the ring takes it; may come late or twice. payload: msg_peer_gone */
+	MSG_PEER_GONE,
+	/* dataplane to a shard: the route was taken from it; nothing of this peer follows */
+	MSG_ROUTE_END,
+
+	/* control or shard to dataplane: send bytes to a peer. channel, flags (MSG_SEND_*), payload */
+	MSG_PEER_SEND,
+	/* control or shard to dataplane: end a peer. payload: msg_peer_disconnect */
+	MSG_PEER_DISCONNECT,
+	/* shard to dataplane: types of the simulation's range now go to route - 1 (0: nowhere). A peer
+	 * that no longer exists is answered with MSG_PEER_GONE. payload: msg_peer_route */
+	MSG_PEER_ROUTE,
+
+	/* control to shard: an admitted player enters a map. payload: msg_player_join */
+	MSG_PLAYER_JOIN,
+	/* control to shard: the player must go (takeover, operator); saved, then MSG_PLAYER_LEFT.
+	 * payload: msg_player_remove */
+	MSG_PLAYER_REMOVE,
+	/* shard to control: the actor stands on the map. payload: msg_player_joined */
+	MSG_PLAYER_JOINED,
+	/* shard to control: refused (map full, unknown, closing). payload: msg_player_refused */
+	MSG_PLAYER_REFUSED,
+	/* shard to control: the player is off the map and its save is in the world ring.
+	 * payload: msg_player_left */
+	MSG_PLAYER_LEFT,
+	/* control to shard: save and disconnect everyone, take no more. No payload */
+	MSG_SHARD_STOP,
+	/* shard to control: nobody is left. No payload */
+	MSG_SHARD_STOPPED,
+
+	/* control to world: load a character, create it at its first login, take it over (raises its
+	 * epoch). payload: msg_character_load */
+	MSG_CHARACTER_LOAD,
+	/* world to control: the answer. payload: msg_character_loaded */
+	MSG_CHARACTER_LOADED,
+	/* shard to world: what the lazy join needs. payload: msg_detail_query */
+	MSG_DETAIL_QUERY,
+	/* world to shard: the answer. payload: msg_detail_result */
+	MSG_DETAIL_RESULT,
+	/* shard to world: save a position; the newest of a character wins. payload: msg_position_save */
+	MSG_POSITION_SAVE,
+	/* control to world: answer when every save taken so far is committed. No payload */
+	MSG_WORLD_FLUSH,
+	/* world to control. payload: msg_world_flushed */
+	MSG_WORLD_FLUSHED,
+
+	/* any hot thread to the log thread. payload: msg_log_event */
+	MSG_LOG_EVENT,
+
+	MSG_TYPES
+};
+
+/* Bits of msg.flags for MSG_PEER_SEND and MSG_PEER_PACKET: ENet's packet flags, same values. */
+#define MSG_SEND_RELIABLE    0x01u
+#define MSG_SEND_UNSEQUENCED 0x02u
+
+struct msg {
+	uint16_t type;    /* enum msg_type */
+	uint8_t slots;    /* 1..MSG_SLOTS_MAX, from msg_slots(payload_bytes) */
+	uint8_t channel;  /* ENet channel, for PEER_PACKET and PEER_SEND */
+	uint16_t flags;   /* MSG_SEND_* */
+	uint16_t reserved;
+	uint64_t peer;    /* the dataplane's peer handle, HANDLE_NONE where there is none */
+	uint64_t subject; /* session, character id or request, as the type says; 0 if unused */
+	uint32_t payload_bytes;
+	uint32_t reserved2;
+	uint8_t payload[MSG_SLOT_BYTES - MSG_HEAD_BYTES]; /* goes on in the slots that follow */
+};
+_Static_assert(sizeof(struct msg) == MSG_SLOT_BYTES, "one slot, one cache line");
+_Static_assert(__builtin_offsetof(struct msg, payload) == MSG_HEAD_BYTES, "payload follows head");
+
+/* A message of the largest size, for building and popping on a thread's own memory. */
+struct msg_buffer {
+	struct msg slot[MSG_SLOTS_MAX];
+} __attribute__((aligned(64)));
+
+static inline uint8_t msg_slots(uint32_t payload_bytes)
+{
+	return (uint8_t)((MSG_HEAD_BYTES + payload_bytes + MSG_SLOT_BYTES - 1) / MSG_SLOT_BYTES);
+}
+
+/* The payload, contiguous over all slots of the message. */
+static inline const uint8_t *msg_payload(const struct msg *message)
+{
+	return (const uint8_t *)message + MSG_HEAD_BYTES;
+}
+
+/* The next message in what msg_ring_pop filled. */
+static inline const struct msg *msg_next(const struct msg *message)
+{
+	return message + message->slots;
+}
+
+/* Starts a message in memory that has room for payload_bytes; returns where the payload goes.
+ * payload_bytes is at most MSG_PAYLOAD_MAX. */
+static inline uint8_t *msg_begin(
+	struct msg *message, enum msg_type type, uint64_t peer, uint32_t payload_bytes)
+{
+	memset(message, 0, MSG_HEAD_BYTES);
+	message->type = (uint16_t)type;
+	message->slots = msg_slots(payload_bytes);
+	message->peer = peer;
+	message->payload_bytes = payload_bytes;
+	return (uint8_t *)message + MSG_HEAD_BYTES;
+}
+
+#define MAP_NAME_BYTES       32u /* with the ending NUL */
+#define CHARACTER_NAME_BYTES 32u /* with the ending NUL; UTF-8 */
+
+struct msg_peer_connected {
+	uint8_t ip[16]; /* IPv4 as ::ffff:a.b.c.d */
+	uint16_t port;  /* host order */
+	uint16_t payload_bytes_max; /* largest unreliable payload that fits one datagram */
+	uint32_t connect_data;      /* what the client passed to enet_host_connect */
+	uint8_t channels;
+	uint8_t pad[7];
+};
+
+struct msg_peer_gone {
+	uint32_t data;   /* the client's disconnect data */
+	uint32_t reason; /* enum sw_enet_gone of dataplane/enet/enet.h, for counters and logs */
+};
+
+/* How a peer ends: what libenet calls disconnect, disconnect_later, disconnect_now. */
+enum msg_disconnect_mode { MSG_DISCONNECT, MSG_DISCONNECT_LATER, MSG_DISCONNECT_NOW };
+
+struct msg_peer_disconnect {
+	uint32_t mode; /* enum msg_disconnect_mode */
+	uint32_t data; /* sw_disconnect_reason of proto/message_types.h, as the client sees it */
+};
+
+struct msg_peer_route {
+	uint32_t route; /* shard number + 1, 0 for none */
+	uint32_t pad;
+};
+
+/* Positions are millimetres; see simulation/rules/. */
+struct msg_player_join {
+	uint64_t session;      /* control's session handle */
+	uint64_t character_id;
+	uint64_t epoch;        /* writer epoch (fencing), goes with each save */
+	int32_t x_mm, y_mm;
+	uint32_t has_position; /* 0: use the map's spawn point */
+	uint32_t realm_id;
+	uint16_t payload_bytes_max; /* of the peer */
+	uint16_t heading;           /* 1/65536 turn */
+	uint32_t pad;
+	char map[MAP_NAME_BYTES];
+	char name[CHARACTER_NAME_BYTES];
+};
+
+struct msg_player_remove {
+	uint64_t session;
+	uint32_t reason; /* sw_disconnect_reason for the client */
+	uint32_t pad;
+};
+
+struct msg_player_joined {
+	uint64_t session;
+	uint32_t actor_id;
+	uint32_t map_index;
+};
+
+struct msg_player_refused {
+	uint64_t session;
+	uint32_t reason; /* sw_disconnect_reason */
+	uint32_t pad;
+};
+
+struct msg_player_left {
+	uint64_t session;
+	uint64_t character_id;
+};
+
+struct msg_character_load {
+	uint64_t session; /* comes back in the answer */
+	uint64_t account_id, character_id;
+	uint32_t realm_id;
+	uint32_t pad;
+	char name[CHARACTER_NAME_BYTES];
+};
+
+enum msg_load_result {
+	MSG_LOAD_OK,
+	MSG_LOAD_UNAVAILABLE,  /* PostgreSQL is away or the queue is full: try again later */
+	MSG_LOAD_WRONG_ACCOUNT /* the character belongs to another account */
+};
+
+struct msg_character_loaded {
+	uint64_t session;
+	uint64_t character_id;
+	uint64_t epoch;
+	uint32_t result; /* enum msg_load_result */
+	uint32_t has_position;
+	int32_t x_mm, y_mm;
+	uint16_t heading;
+	uint16_t pad[3];
+	char map[MAP_NAME_BYTES]; /* "" where nothing was saved yet */
+	char name[CHARACTER_NAME_BYTES];
+};
+
+struct msg_detail_query {
+	uint64_t request; /* comes back in the answer */
+	uint64_t character_id;
+	uint32_t realm_id;
+	uint32_t pad;
+};
+
+struct msg_detail_result {
+	uint64_t request;
+	uint64_t character_id;
+	int64_t gold;
+	uint32_t result; /* enum msg_load_result */
+	uint32_t level;
+	uint32_t appearance; /* 0xRRGGBB, until looks are data */
+	uint32_t pad;
+};
+
+struct msg_position_save {
+	uint64_t character_id;
+	uint64_t epoch;
+	uint32_t realm_id;
+	int32_t x_mm, y_mm;
+	uint16_t heading;
+	uint16_t leaving; /* 1: the last save of this stay */
+	char map[MAP_NAME_BYTES];
+};
+
+struct msg_world_flushed {
+	uint32_t unsaved; /* saves that could not be committed; 0 is what we want */
+	uint32_t pad;
+};
+
+/* A rare event of a hot thread: the id names a line of the table in common/log_events.h, the
+ * arguments fill its format on the log thread. */
+struct msg_log_event {
+	uint64_t time_ns; /* mono_ns */
+	uint32_t event;   /* enum log_event */
+	uint32_t thread;  /* worker or shard number */
+	uint64_t arg[4];
+};
+
+#endif

@@ -1,0 +1,184 @@
+/* enet.h: the server side of the ENet reliable-UDP protocol, as a pure module.
+ *
+ * Bytes, a source and the time go in; datagrams and deliveries come out through a small table of
+ * calls. No clock, socket, DPDK, lock or allocation inside: the same object file runs under the poll
+ * loop, under a simulated network with a virtual clock, and under a fuzzer. One engine belongs to
+ * one thread; every call below is that thread's, and none blocks.
+ *
+ * Wire format: ENet 1.3.x (github.com/lsalzman/enet, protocol.h). libenet stays the client side and
+ * the oracle in tests. */
+#ifndef SW_DATAPLANE_ENET_ENET_H
+#define SW_DATAPLANE_ENET_ENET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/counter.h"
+
+struct sw_enet;
+
+/* Where a datagram came from. IPv4 is written as ::ffff:a.b.c.d. */
+struct sw_enet_addr {
+	uint8_t ip[16];
+	uint16_t port; /* host order */
+};
+
+#define SW_ENET_NO_PEER UINT32_MAX
+
+/* Packet flags; the values are libenet's ENET_PACKET_FLAG_*. */
+enum {
+	SW_ENET_RELIABLE = 1u << 0,
+	SW_ENET_UNSEQUENCED = 1u << 1,
+	SW_ENET_UNRELIABLE_FRAGMENT = 1u << 3,
+};
+
+enum sw_enet_checksum { SW_ENET_CHECKSUM_OFF, SW_ENET_CHECKSUM_ON, SW_ENET_CHECKSUM_ANY };
+
+struct sw_enet_config {
+	uint32_t owner;     /* goes into bits 56..63 of every peer handle */
+	uint32_t peers_max; /* slots; more than 4,095 work: a peer is (address, port, peer id) */
+	uint32_t half_open_max;
+	uint32_t channels_max;     /* 1..255, caps what a client asks for */
+	uint32_t mtu;              /* 576..4096 */
+	uint32_t packet_bytes_max; /* largest packet either way, fragments joined */
+	enum sw_enet_checksum checksum;
+	uint32_t incoming_bandwidth, outgoing_bandwidth; /* bytes/s per peer, 0 unlimited */
+	uint32_t connects_per_s, connects_burst;               /* token bucket over all sources */
+	uint32_t source_connects_per_s, source_connects_burst; /* token bucket per address */
+	uint32_t peer_hold_bytes;  /* out-of-order and fragment memory of one peer */
+	uint32_t peer_queue_bytes; /* sends waiting or in flight of one peer */
+	size_t pool_bytes;         /* memory behind holds and queues of all peers */
+	uint8_t key[16];           /* of the keyed hash: random, per process */
+};
+
+/* Why a peer is gone. X(name, text) */
+#define SW_ENET_GONE_REASONS(X)                                                                    \
+	X(CLIENT, "the client disconnected")                                                       \
+	X(LOCAL, "we disconnected it and it acknowledged, or was told at once")                    \
+	X(TIMEOUT, "it stopped acknowledging")                                                     \
+	X(SLOW, "its send queue ran full")                                                         \
+	X(OVERSIZE, "it sent a packet larger than packet_bytes_max")                               \
+	X(ASSEMBLY, "a fragmented packet was not completed in time")                               \
+	X(PROTOCOL, "it sent what no client may send")
+
+#define SW_ENET_GONE_ENUM(name, text) SW_ENET_GONE_##name,
+enum sw_enet_gone { SW_ENET_GONE_REASONS(SW_ENET_GONE_ENUM) SW_ENET_GONE_REASONS_COUNT };
+
+struct sw_enet_delivery {
+	uint64_t peer;
+	const uint8_t *payload; /* valid during the call */
+	uint32_t bytes;
+	uint8_t channel;
+	uint8_t flags; /* SW_ENET_* as the client sent it */
+};
+
+struct sw_enet_connected {
+	uint64_t peer;
+	struct sw_enet_addr address;
+	uint32_t connect_data;
+	uint32_t payload_bytes_max; /* largest unreliable payload that fits one datagram */
+	uint8_t channels;
+};
+
+/* What the engine calls. All of them run inside the engine's own calls, on its thread. */
+struct sw_enet_ops {
+	void *ctx;
+
+	/* Takes the whole run, in order, or nothing (R4): what is taken is acknowledged, what is not
+	 * is treated as not received. A run is one packet and those held behind it. */
+	bool (*deliver)(void *ctx, const struct sw_enet_delivery *run, uint32_t count);
+
+	/* Both are owed: false means try again later; nothing of the peer is delivered before its
+	 * connected, nor after its disconnected. */
+	bool (*connected)(void *ctx, const struct sw_enet_connected *info);
+	bool (*disconnected)(void *ctx, uint64_t peer, uint32_t data, enum sw_enet_gone reason);
+
+	/* A place for one datagram of at most bytes_max bytes. peer_index is the peer's slot, or
+	 * SW_ENET_NO_PEER for a stateless answer to the datagram that sw_enet_rx is working on.
+	 * NULL: no buffer now; the engine tries again later. tx_end sends it with its length; every
+	 * tx_begin that returned memory is followed by exactly one tx_end (0 bytes: given back). */
+	uint8_t *(*tx_begin)(void *ctx, uint32_t peer_index, const struct sw_enet_addr *to,
+		uint32_t bytes_max);
+	void (*tx_end)(void *ctx, uint32_t bytes);
+};
+
+/* The engine's counters: group "enet". X(id, name, kind, help). Refusals are named here. The list
+ * is in counters.h beside this file, and grows with the engine. */
+#include "dataplane/enet/counters.h"
+
+enum sw_enet_counter { SW_ENET_COUNTERS(SW_ENET_COUNTER_ENUM) SW_ENET_COUNTER_COUNT };
+extern const struct counter_desc sw_enet_counter_desc[SW_ENET_COUNTER_COUNT];
+
+/* Set-up. Bytes of memory that sw_enet_init wants for this configuration, aligned to 64; the sum
+ * stands in enet.c, one line per holder. 0 when the configuration is not valid. */
+size_t sw_enet_bytes(const struct sw_enet_config *config);
+
+/* Set-up. Builds an engine in memory[bytes], which the caller owns and frees after the engine's last
+ * call. Returns NULL when config is not valid or bytes is too small. config and ops are copied. */
+struct sw_enet *sw_enet_init(void *memory, size_t bytes, const struct sw_enet_config *config,
+	const struct sw_enet_ops *ops, uint64_t now_ms);
+
+struct sw_enet_datagram {
+	struct sw_enet_addr from;
+	uint32_t bytes;
+	const uint8_t *data;  /* not written to */
+	uint32_t peer_index;  /* out: the peer it belonged to, SW_ENET_NO_PEER if none */
+	uint32_t refused;     /* out: 0, or the counter that says why it was dropped */
+};
+
+/* Takes a burst of received datagrams, in order. now_ms is monotonic, 64-bit, and the same or later
+ * at every call. before(ctx, i), if not NULL, is called before datagram i is worked on, so that the
+ * caller knows which frame a stateless answer belongs to; after(ctx, i) when its peer is known and
+ * before anything is sent to that peer. */
+struct sw_enet_rx_hooks {
+	void (*before)(void *ctx, uint32_t i);
+	void (*after)(void *ctx, uint32_t i);
+};
+void sw_enet_rx(struct sw_enet *engine, struct sw_enet_datagram *datagrams, uint32_t count,
+	const struct sw_enet_rx_hooks *hooks, uint64_t now_ms);
+
+/* Queues one packet to a peer. Copies payload. Returns 0, or
+ *   -ESTALE    the handle names no connected peer
+ *   -EINVAL    channel not negotiated, or more than packet_bytes_max bytes, or none
+ *   -ENOBUFS   unreliable: dropped, memory is short or the peer's queue is full;
+ *              reliable: the same, and the peer is being disconnected (SLOW): it cannot be kept */
+int sw_enet_send(struct sw_enet *engine, uint64_t peer, uint8_t channel, uint32_t flags,
+	const void *payload, uint32_t bytes);
+
+enum sw_enet_disconnect {
+	SW_ENET_DISCONNECT,       /* queued data is dropped; disconnected() on the acknowledgement */
+	SW_ENET_DISCONNECT_LATER, /* after all queued data is acknowledged */
+	SW_ENET_DISCONNECT_NOW,   /* one unsequenced DISCONNECT; disconnected() at once */
+};
+/* Returns 0, or -ESTALE. */
+int sw_enet_disconnect(struct sw_enet *engine, uint64_t peer, enum sw_enet_disconnect mode,
+	uint32_t data, enum sw_enet_gone reason);
+
+/* Refuse every new connect with a DISCONNECT that carries data (0: accept again). */
+void sw_enet_refuse_connects(struct sw_enet *engine, uint32_t data);
+
+/* Once per poll: timers (retransmission, ping, timeouts), owed events, then frames what is waiting
+ * for each peer that has something, in as few datagrams as fit its MTU. Returns datagrams sent. */
+uint32_t sw_enet_service(struct sw_enet *engine, uint64_t now_ms);
+
+/* When the engine next has something to do without input, in ms of its clock; UINT64_MAX if never.
+ * For the adaptive idle mode. */
+uint64_t sw_enet_next_ms(const struct sw_enet *engine);
+
+struct sw_enet_peer_info {
+	uint64_t peer; /* HANDLE_NONE if the slot is free */
+	struct sw_enet_addr address;
+	uint32_t rtt_ms, rtt_variance_ms, mtu, reliable_in_flight_bytes, throttle; /* 0..32 */
+	uint64_t packets_lost, packets_sent;
+};
+void sw_enet_peer_info(const struct sw_enet *engine, uint32_t peer_index,
+	struct sw_enet_peer_info *info);
+
+/* Connected peers now. */
+uint32_t sw_enet_peers(const struct sw_enet *engine);
+
+/* The values behind sw_enet_counter_desc; the engine writes, anyone reads. */
+_Atomic uint64_t *sw_enet_counters(struct sw_enet *engine);
+
+#endif
