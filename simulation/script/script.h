@@ -1,0 +1,213 @@
+/* script: the sandboxed Lua 5.4 VM of one map. Content declares NPCs at start-up; the map spawns
+ * actors for them and calls their handlers. docs/content.md is the author's side of this page.
+ *
+ * Threads. script_watchdog_* and script_vm_new/load/free: the set-up thread. script_vm_own, _bind,
+ * _click, _tick, _gc: the one thread that runs the map (its shard). script_vm_text_pop: one reader,
+ * any thread. Counters: any thread. While handlers run well the shard allocates nothing, takes no
+ * lock and makes no system call here: Lua lives on an arena that script_vm_new reserves.
+ *
+ * Whatever a script does, it ends that one call, by name (enum script_result), and leaves the VM
+ * usable; nothing inside Lua can catch it. A handler that runs past its limit is ended by the
+ * watchdog thread, which signals the shard's thread (SCRIPT_SIGNAL); no hook is set before that. */
+#ifndef SW_SIMULATION_SCRIPT_SCRIPT_H
+#define SW_SIMULATION_SCRIPT_SCRIPT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/counter.h"
+
+#define SCRIPT_NAME_BYTES  32u   /* an actor's name with the ending NUL */
+#define SCRIPT_NPCS_MAX    4096u /* declared on one map */
+#define SCRIPT_SAY_BYTES   512u  /* longest dialogue text, without a NUL; longer is an error */
+#define SCRIPT_TEXT_BYTES  2048u /* one log line, or one error with its traceback, with the NUL */
+#define SCRIPT_TEXTS       16u   /* log lines and errors that wait for their reader */
+#define SCRIPT_SOURCE_MAX  (256u << 10) /* bytes of one content file */
+#define SCRIPT_BLOCK_BYTES (256u << 10) /* largest single allocation of a script */
+
+/* What a call came to. X(NAME, metric, meaning) */
+// clang-format off
+#define SCRIPT_RESULTS(X)                                                                          \
+	X(OK,          ok,          "the handler ran to its end")                                  \
+	X(NO_HANDLER,  no_handler,  "the NPC declares no handler for this event")                  \
+	X(ERROR,       error,       "ended by a Lua error: a mistake in the content")              \
+	X(NOT_ALLOWED, not_allowed, "ended: called what its context has no permission for")        \
+	X(OVER_TIME,   over_time,   "ended: ran longer than its context's limit")                  \
+	X(OVER_MEMORY, over_memory, "ended: the VM's memory, or one block, grew past its limit")   \
+	X(OVER_STEPS,  over_steps,  "ended: one library call took too many steps (a pattern, say)")\
+	X(TOO_DEEP,    too_deep,    "ended: recursion too deep")
+// clang-format on
+
+enum script_result {
+#define X(name, metric, meaning) SCRIPT_##name,
+	SCRIPT_RESULTS(X)
+#undef X
+		SCRIPT_RESULT_COUNT
+};
+
+/* "over_time"; any thread. */
+const char *script_result_name(enum script_result result);
+
+/* Contexts that handlers run in. X(NAME, lua name, default limit in us of running time) */
+// clang-format off
+#define SCRIPT_CONTEXTS(X)                                                                         \
+	X(LOAD,      load,      500000, "a content file runs once, at start-up")                   \
+	X(NPC_CLICK, npc_click, 2000,   "a player clicked an NPC: on_click(npc, player)")          \
+	X(NPC_TICK,  npc_tick,  2000,   "a tick of the map: on_tick(npc)")
+// clang-format on
+
+enum script_context {
+#define X(name, text, limit_us, meaning) SCRIPT_CONTEXT_##name,
+	SCRIPT_CONTEXTS(X)
+#undef X
+		SCRIPT_CONTEXT_COUNT
+};
+
+enum script_actor_kind { SCRIPT_ACTOR_PLAYER = 1, SCRIPT_ACTOR_NPC = 2, SCRIPT_ACTOR_MONSTER = 3 };
+
+struct script_actor {
+	char name[SCRIPT_NAME_BYTES];
+	int32_t x_mm, y_mm;
+	enum script_actor_kind kind;
+};
+
+/* What the map provides to its scripts. All are called on the shard's thread, inside
+ * script_vm_click or script_vm_tick; they must not call back into the VM. Actors are the host's
+ * handles (common/handle.h): a script may keep one for long, so the host checks it at each call. */
+struct script_ops {
+	/* Fills *out; false: no such actor any more (the script sees an error that says so). */
+	bool (*actor)(void *ctx, uint64_t actor, struct script_actor *out);
+	/* Dialogue to one player; text is UTF-8, not NUL-terminated, 1..SCRIPT_SAY_BYTES bytes.
+	 * false: the player is gone or cannot take it; the script goes on. */
+	bool (*say)(void *ctx, uint64_t npc, uint64_t player, const char *text, uint32_t bytes);
+	/* Walking intent for this tick, as Input of proto/client.proto: axes -127..127, length at
+	 * most 127; a handler may call it more than once, the last counts. */
+	void (*move)(void *ctx, uint64_t npc, int8_t dx, int8_t dy);
+	/* 64 bits from the map's seeded generator. */
+	uint64_t (*random)(void *ctx);
+	/* The map's tick number. */
+	uint32_t (*tick)(void *ctx);
+};
+
+/* script_watchdog: the one thread that ends overdue handlers, for all VMs of the process. Every
+ * period it looks at each VM; a handler that it has seen running for its limit (CPU time of the
+ * VM's thread, so a shard that lost its CPU is not blamed) draws SCRIPT_SIGNAL. A handler is never
+ * ended early, and at most about two periods late. */
+struct script_watchdog;
+
+#define SCRIPT_WATCHDOG_PERIOD_US 1000u
+
+/* Installs the process's handler for SCRIPT_SIGNAL (SIGURG: ignored by default, and SA_RESTART).
+ * Returns 0 and *watchdog, or -errno. At most one watchdog lives in a process (-EBUSY). */
+int script_watchdog_start(struct script_watchdog **watchdog, uint32_t period_us);
+
+/* After every VM that used it was freed. */
+void script_watchdog_stop(struct script_watchdog *watchdog);
+
+struct script_config {
+	char map[SCRIPT_NAME_BYTES];
+	uint32_t index;        /* of the map: the counters' thread label */
+	uint32_t memory_bytes; /* all memory of the VM; 1 MiB at least, 16 MiB is usual */
+	uint32_t limit_us[SCRIPT_CONTEXT_COUNT]; /* running time of one call */
+	/* Permission sets: bit c of allowed[x] says that context x may use call c (enum
+	 * script_call of api.h). */
+	uint64_t allowed[SCRIPT_CONTEXT_COUNT];
+	uint32_t gc_step_kib; /* collector work of one script_vm_gc */
+	struct script_watchdog *watchdog;
+};
+
+/* The limits, permission sets and 16 MiB; the caller sets map, index and watchdog. */
+void script_config_defaults(struct script_config *config);
+
+struct script_vm;
+
+/* Reserves and touches all memory, opens the sandbox. ops and ctx are kept (ops is not copied).
+ * The calling thread owns the VM until script_vm_own. Returns 0 and *vm, or -EINVAL (a limit out of
+ * range), -ENOMEM. */
+int script_vm_new(struct script_vm **vm, const struct script_config *config,
+	const struct script_ops *ops, void *ctx);
+void script_vm_free(struct script_vm *vm);
+
+/* Runs one content file; each has global variables of its own, all share the VM's NPC list. path is
+ * for messages only. Text chunks only. Returns SCRIPT_OK, or what went wrong, with one line and a
+ * traceback in error ("meadow.lua:3: npc: x is missing"); NPCs of a file that failed are not
+ * declared. */
+enum script_result script_vm_load(struct script_vm *vm, const char *path, const char *text,
+	size_t bytes, char *error, size_t error_bytes);
+
+struct script_npc {
+	char name[SCRIPT_NAME_BYTES];
+	int32_t x_mm, y_mm;
+	uint32_t appearance; /* 0xRRGGBB */
+	bool has_click, has_tick;
+};
+
+/* The declared NPCs, in order of declaration; valid until the next load. */
+uint32_t script_vm_npc_count(const struct script_vm *vm);
+const struct script_npc *script_vm_npc(const struct script_vm *vm, uint32_t npc_index);
+
+/* The thread that will run the map says so, once, before its first call: its ids are kept for the
+ * watchdog. */
+void script_vm_own(struct script_vm *vm);
+
+/* Names the actor that the map spawned for an NPC; HANDLE_NONE: it is not on the map, and its
+ * handlers return SCRIPT_NO_HANDLER. */
+void script_vm_bind(struct script_vm *vm, uint32_t npc_index, uint64_t actor);
+
+/* Runs on_click(npc, player). The host has checked distance and rate. */
+enum script_result script_vm_click(struct script_vm *vm, uint32_t npc_index, uint64_t player);
+
+/* Runs on_tick(npc). */
+enum script_result script_vm_tick(struct script_vm *vm, uint32_t npc_index);
+
+/* Once a tick, after the handlers: a bounded step of the collector (gc_step_kib). */
+void script_vm_gc(struct script_vm *vm);
+
+/* Errors with their tracebacks, and log(...) lines, for the log thread. When SCRIPT_TEXTS wait, new
+ * ones are dropped and counted. */
+enum script_text_kind { SCRIPT_TEXT_LOG, SCRIPT_TEXT_ERROR };
+
+struct script_text {
+	enum script_text_kind kind;
+	enum script_result result; /* of an ERROR */
+	enum script_context context;
+	uint32_t npc_index; /* UINT32_MAX outside a handler */
+	uint64_t player;    /* of a click */
+	uint32_t tick;
+	uint32_t bytes;
+	char text[SCRIPT_TEXT_BYTES]; /* NUL-terminated */
+};
+
+/* One reader thread. Takes the oldest; false: there is none. */
+bool script_vm_text_pop(struct script_vm *vm, struct script_text *text);
+
+/* Counters (X: NAME, metric, kind, help); the results above follow as calls_<metric>. */
+// clang-format off
+#define SCRIPT_COUNTERS(X)                                                                         \
+	X(CLICKS,       "clicks",       COUNTER_SUM,   "on_click handlers called")                 \
+	X(TICKS,        "ticks",        COUNTER_SUM,   "on_tick handlers called")                  \
+	X(SAYS,         "says",         COUNTER_SUM,   "dialogue lines sent to players")           \
+	X(MOVES,        "moves",        COUNTER_SUM,   "walking intents set")                      \
+	X(TEXTS_LOST,   "texts_lost",   COUNTER_SUM,   "log lines and errors dropped: the log thread was behind") \
+	X(SIGNALS,      "signals",      COUNTER_SUM,   "times the watchdog interrupted an overdue handler") \
+	X(EMERGENCIES,  "emergencies",  COUNTER_SUM,   "full collections forced by a refused allocation: a tick was long") \
+	X(MEMORY_BYTES, "memory_bytes", COUNTER_GAUGE, "arena bytes in use")                       \
+	X(MEMORY_PEAK_BYTES, "memory_peak_bytes", COUNTER_GAUGE, "most arena bytes ever in use")   \
+	X(NPCS,         "npcs",         COUNTER_GAUGE, "NPCs declared")
+// clang-format on
+
+enum script_counter {
+#define X(name, metric, kind, help) SCRIPT_COUNT_##name,
+	SCRIPT_COUNTERS(X)
+#undef X
+#define X(name, metric, meaning) SCRIPT_COUNT_CALLS_##name,
+		SCRIPT_RESULTS(X)
+#undef X
+			SCRIPT_COUNTER_COUNT
+};
+
+/* Group "script"; lives as long as the VM. */
+const struct counter_set *script_vm_counters(const struct script_vm *vm);
+
+#endif
