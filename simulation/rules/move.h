@@ -1,0 +1,52 @@
+/* move: the rules of walking, compiled by server and client alike, so that a client's prediction
+ * and the server's result agree to the millimetre.
+ *
+ * Pure: integers only, no state, no clock, no allocation; any thread. All positions are millimetres
+ * in [0, width_mm) x [0, height_mm); x grows to the east, y to the north. Nothing here overflows
+ * for any input value. */
+#ifndef SW_SIMULATION_RULES_MOVE_H
+#define SW_SIMULATION_RULES_MOVE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define SW_MOVE_AXIS_MAX 127 /* longest direction vector */
+
+struct sw_move_map {
+	uint32_t width_mm, height_mm; /* 1..2^31-1 */
+	uint32_t tick_hz;             /* inputs per second, at least 1 */
+};
+
+struct sw_move_state {
+	int32_t x_mm, y_mm;
+	uint16_t heading;         /* 1/65536 turn, 0 is +x, counter-clockwise; kept at rest */
+	uint32_t moving_mm_per_s; /* speed along heading that the input asked for, 0 at rest */
+};
+
+/* The length of one input's step at full deflection, rounded down. A slower vector steps less. */
+static inline uint32_t sw_move_step_mm(uint32_t speed_mm_per_s, uint32_t tick_hz)
+{
+	return speed_mm_per_s / tick_hz;
+}
+
+/* Applies one input, which is one tick of walking. A vector longer than SW_MOVE_AXIS_MAX counts as
+ * one of that length in the same direction, so no vector goes further than sw_move_step_mm (each
+ * axis is rounded towards zero). The map's edge stops the axis that would cross it. (0, 0) stands
+ * still and keeps the heading. */
+void sw_move_apply(const struct sw_move_map *map, uint32_t speed_mm_per_s, int32_t dx, int32_t dy,
+	struct sw_move_state *state);
+
+/* Whether an actor may stand there: inside the map. */
+bool sw_move_legal(const struct sw_move_map *map, int32_t x_mm, int32_t y_mm);
+
+/* The nearest legal position. */
+void sw_move_clamp(const struct sw_move_map *map, int32_t *x_mm, int32_t *y_mm);
+
+/* The heading of a vector, 1/65536 turn; 0 for (0, 0). CORDIC on integers, within 4/65536 turn;
+ * each axis is taken as -32768..32767. */
+uint16_t sw_move_heading(int32_t dx, int32_t dy);
+
+/* The integer square root, rounded up. */
+uint32_t sw_move_root_up(uint32_t n);
+
+#endif
