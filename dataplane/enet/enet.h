@@ -46,10 +46,23 @@ struct sw_enet_config {
 	uint32_t incoming_bandwidth, outgoing_bandwidth; /* bytes/s per peer, 0 unlimited */
 	uint32_t connects_per_s, connects_burst;               /* token bucket over all sources */
 	uint32_t source_connects_per_s, source_connects_burst; /* token bucket per address */
+	/* Memory, counted in blocks of 128 bytes with their heads. Each is raised to what one packet
+	 * of packet_bytes_max takes. A released run is at most one packet more than the hold: the
+	 * rings behind deliver() must be able to take that much when they are empty. */
 	uint32_t peer_hold_bytes;  /* out-of-order and fragment memory of one peer */
 	uint32_t peer_queue_bytes; /* sends waiting or in flight of one peer */
-	size_t pool_bytes;         /* memory behind holds and queues of all peers */
+	size_t pool_bytes;         /* memory behind holds (one half) and queues (the other) of all peers */
 	uint8_t key[16];           /* of the keyed hash: random, per process */
+
+	/* What a client reads as disconnect data when the engine itself refuses or ends it; the
+	 * numbers are the application's (proto/message_types.h). All may be 0. */
+	struct {
+		uint32_t full;      /* no peer slot is free */
+		uint32_t checksum;  /* its CONNECT has a checksum and ours is off, or the reverse */
+		uint32_t slow;      /* SW_ENET_GONE_SLOW */
+		uint32_t oversize;  /* SW_ENET_GONE_OVERSIZE */
+		uint32_t malformed; /* SW_ENET_GONE_ASSEMBLY, SW_ENET_GONE_PROTOCOL */
+	} told;
 };
 
 /* Why a peer is gone. X(name, text) */
@@ -86,7 +99,8 @@ struct sw_enet_ops {
 	void *ctx;
 
 	/* Takes the whole run, in order, or nothing (R4): what is taken is acknowledged, what is not
-	 * is treated as not received. A run is one packet and those held behind it. */
+	 * is treated as not received. A run is one packet and those held behind it. May call
+	 * sw_enet_send and sw_enet_disconnect. */
 	bool (*deliver)(void *ctx, const struct sw_enet_delivery *run, uint32_t count);
 
 	/* Both are owed: false means try again later; nothing of the peer is delivered before its
@@ -129,8 +143,10 @@ struct sw_enet_datagram {
 
 /* Takes a burst of received datagrams, in order. now_ms is monotonic, 64-bit, and the same or later
  * at every call. before(ctx, i), if not NULL, is called before datagram i is worked on, so that the
- * caller knows which frame a stateless answer belongs to; after(ctx, i) when its peer is known and
- * before anything is sent to that peer. */
+ * caller knows which frame a stateless answer belongs to; after(ctx, i) only when it was accepted as
+ * a peer's (peer_index is set by then), before its commands are worked on and before anything is
+ * sent to that peer. ctx is that of the ops. A datagram may be accepted and refused: the commands
+ * before a bad one stand. Data of the burst is not read after the call. */
 struct sw_enet_rx_hooks {
 	void (*before)(void *ctx, uint32_t i);
 	void (*after)(void *ctx, uint32_t i);
@@ -151,7 +167,9 @@ enum sw_enet_disconnect {
 	SW_ENET_DISCONNECT_LATER, /* after all queued data is acknowledged */
 	SW_ENET_DISCONNECT_NOW,   /* one unsequenced DISCONNECT; disconnected() at once */
 };
-/* Returns 0, or -ESTALE. */
+/* reason comes back in disconnected(), and data with it; the client reads data. Nothing is freed or
+ * sent before the next sw_enet_service, so it may be called from deliver(). Returns 0, or -ESTALE
+ * (also when the peer is already leaving, unless mode is harder than the one before). */
 int sw_enet_disconnect(struct sw_enet *engine, uint64_t peer, enum sw_enet_disconnect mode,
 	uint32_t data, enum sw_enet_gone reason);
 
@@ -159,7 +177,11 @@ int sw_enet_disconnect(struct sw_enet *engine, uint64_t peer, enum sw_enet_disco
 void sw_enet_refuse_connects(struct sw_enet *engine, uint32_t data);
 
 /* Once per poll: timers (retransmission, ping, timeouts), owed events, then frames what is waiting
- * for each peer that has something, in as few datagrams as fit its MTU. Returns datagrams sent. */
+ * for each peer that has something, in as few datagrams as fit its MTU. Returns datagrams sent.
+ *
+ * A gap between calls that is longer than a second beyond what sw_enet_next_ms asked for is our own
+ * stall (a debugger, a suspended machine): the engine's time stands still for the rest of it, so
+ * that nobody is timed out for it. */
 uint32_t sw_enet_service(struct sw_enet *engine, uint64_t now_ms);
 
 /* When the engine next has something to do without input, in ms of its clock; UINT64_MAX if never.
