@@ -1,0 +1,145 @@
+/* config_keys.h: the one table of configuration keys. The loader, the defaults, the reference page
+ * (docs/configuration.md) and the tests grow from it; to add a key, add its member to struct
+ * sw_config (config.h) and its line here.
+ *
+ * A value with a dimension carries its unit in the file (20s, 4KiB, 500m), so a bare number is
+ * refused where a unit is meant; min, max and the member are in the kind's own unit. */
+#ifndef SW_COMMON_CONFIG_KEYS_H
+#define SW_COMMON_CONFIG_KEYS_H
+
+/* X(id, what a person may write) */
+#define CONFIG_KINDS(X)                                                                            \
+	X(INTEGER, "a whole number")                                                               \
+	X(POWER_OF_TWO, "a power of two")                                                          \
+	X(DURATION_US, "a duration with its unit: us, ms, s, min, h")                              \
+	X(DURATION_MS, "a duration with its unit: ms, s, min, h")                                  \
+	X(DURATION_S, "a duration with its unit: s, min, h")                                       \
+	X(BYTES, "an amount of memory with its unit: B, KiB, MiB, GiB")                            \
+	X(LENGTH, "a length with its unit: m, km")                                                 \
+	X(TEXT, "text")                                                                            \
+	X(NAME, "a name of letters, digits, _, - and .")                                           \
+	X(PATH, "a path")                                                                          \
+	X(PREFIX, "an IPv4 address with its prefix length, such as 10.77.0.1/24")                  \
+	X(ENDPOINT, "an IPv4 address and port, such as 127.0.0.1:9100")                            \
+	X(ENDPOINT_OR_UNIX, "an IPv4 address and port, or unix:/path of a socket")                 \
+	X(HEX, "hexadecimal digits")                                                               \
+	X(LCORES, "a list of lcore numbers, such as [1, 2]")                                       \
+	X(IDLE, "poll or adaptive")                                                                \
+	X(CHECKSUM, "off, on or any")                                                              \
+	X(LEVEL, "debug, info, warn or error")
+
+/* Sections. X(path, meaning) */
+#define CONFIG_SECTIONS(X)                                                                         \
+	X("node", "Who this node is.")                                                             \
+	X("dataplane", "The polling workers between the ports and the shards.")                    \
+	X("enet", "The ENet engine; one per dataplane lcore.")                                     \
+	X("simulation", "The shards, which run the maps.")                                         \
+	X("admission", "Who may come in, and where a new character starts.")                       \
+	X("redis", "Heartbeat, presence and the queue.")                                           \
+	X("postgres", "Everything that must last.")                                                \
+	X("http", "Metrics, health and status for operators.")                                     \
+	X("log", "Log lines: one each, in logfmt.")                                                \
+	X("rings", "The message rings between threads.")
+
+/* Lists of mappings. X(path, array member, count member, fewest, most, meaning) */
+#define CONFIG_LISTS(X)                                                                            \
+	X("ports", ports, port_count, 1, CONFIG_PORTS_MAX,                                         \
+		"DPDK Ethernet ports that the server answers on.")                                 \
+	X("maps", maps, map_count, 1, CONFIG_MAPS_MAX, "The maps of this node.")                   \
+	X("admission.ticket_keys", admission.ticket_keys, admission.ticket_key_count, 1,           \
+		CONFIG_KEYS_MAX,                                                                   \
+		"Public keys of the login service; several are valid at once, so that keys can "   \
+		"rotate.")
+
+#define CONFIG_U32_MAX 4294967295u
+#define CONFIG_U64_MAX 18446744073709551615ull
+#define CONFIG_GIB     (1ull << 30)
+
+/* Keys. X(path, member, kind, min, max, default (NULL: must be given), meaning). min and max are
+ * the length in bytes for text, the number of entries for lists, digits for HEX. clang-format
+ * would fold each line into three. */
+// clang-format off
+#define CONFIG_KEYS(X) \
+	X("node.name", node.name, NAME, 1, 63, "stormweir", "Name of the node in Redis, metrics and logs; unique in its cluster.") \
+	X("node.realm_id", node.realm_id, INTEGER, 1, 65535, "1", "Realm that this node serves; tickets for other realms are refused.") \
+	X("node.stop_deadline", node.stop_deadline_ms, DURATION_MS, 1000, 600000, "20s", "Longest time that a stop waits for the last saves.") \
+	\
+	X("dataplane.lcores", dataplane.lcores, LCORES, 1, CONFIG_LCORES_MAX, "[1]", "EAL lcores that poll the ports, one worker each.") \
+	X("dataplane.idle", dataplane.idle, IDLE, 0, 0, "adaptive", "What an idle worker does: poll spins always, adaptive yields and sleeps shortly.") \
+	X("dataplane.udp_port", dataplane.udp_port, INTEGER, 1, 65535, "7777", "UDP port that clients connect to.") \
+	X("dataplane.burst", dataplane.burst, INTEGER, 1, 256, "32", "Most frames taken from, or given to, a queue at once.") \
+	X("dataplane.mbufs", dataplane.mbufs, INTEGER, 0, 4194304, "0", "Packet buffers per port and queue; 0 computes them from descriptors and bursts.") \
+	X("dataplane.stats_period", dataplane.stats_period_s, DURATION_S, 0, 86400, "0s", "How often a line of traffic figures is logged; 0s is never.") \
+	\
+	X("ports[].device", ports[0].device, TEXT, 1, CONFIG_TEXT_BYTES - 1, NULL, "DPDK name of the port: net_af_xdp0, 0000:3b:02.0.") \
+	X("ports[].address", ports[0].address, PREFIX, 0, 0, NULL, "IPv4 address and prefix length that the port answers for.") \
+	X("ports[].vlan", ports[0].vlan, INTEGER, 0, 4094, "0", "802.1Q id; 0 is untagged.") \
+	X("ports[].queues", ports[0].queues, INTEGER, 1, 64, "1", "RX/TX queue pairs, spread over the dataplane lcores.") \
+	X("ports[].rxd", ports[0].rxd, POWER_OF_TWO, 64, 32768, "1024", "Receive descriptors per queue.") \
+	X("ports[].txd", ports[0].txd, POWER_OF_TWO, 64, 32768, "1024", "Transmit descriptors per queue.") \
+	\
+	X("enet.peers_max", enet.peers_max, INTEGER, 1, 2097152, "4096", "Peers per dataplane lcore.") \
+	X("enet.half_open_max", enet.half_open_max, INTEGER, 16, 1048576, "1024", "Handshakes under way at once, per dataplane lcore.") \
+	X("enet.channels_max", enet.channels_max, INTEGER, 4, 255, "4", "Channels that a client may ask for; the protocol uses 4.") \
+	X("enet.mtu", enet.mtu, BYTES, 576, 4096, "1400B", "Largest ENet datagram, without UDP and IP headers.") \
+	X("enet.packet_max", enet.packet_bytes_max, BYTES, 576, MSG_PAYLOAD_MAX, "4KiB", "Largest packet either way, its fragments joined.") \
+	X("enet.checksum", enet.checksum, CHECKSUM, 0, 0, "any", "Whether clients use ENet's CRC32: any recognises it from each CONNECT.") \
+	X("enet.connects_per_s", enet.connects_per_s, INTEGER, 1, 10000000, "2000", "New handshakes per second, all sources together.") \
+	X("enet.connects_burst", enet.connects_burst, INTEGER, 1, 10000000, "4000", "Burst of the above.") \
+	X("enet.source_connects_per_s", enet.source_connects_per_s, INTEGER, 1, 10000000, "50", "New handshakes per second from one source address.") \
+	X("enet.source_connects_burst", enet.source_connects_burst, INTEGER, 1, 10000000, "200", "Burst of the above.") \
+	X("enet.peer_hold", enet.peer_hold_bytes, BYTES, 1024, CONFIG_GIB, "32KiB", "Memory for what one peer sent out of order or in fragments.") \
+	X("enet.peer_queue", enet.peer_queue_bytes, BYTES, 1024, CONFIG_GIB, "64KiB", "Memory for what waits to be sent to one peer, or to be acknowledged by it; a peer that needs more is disconnected as slow.") \
+	X("enet.pool", enet.pool_bytes, BYTES, 65536, 4095ull << 20, "32MiB", "Memory behind holds and queues of all peers, per dataplane lcore.") \
+	\
+	X("simulation.lcores", simulation.lcores, LCORES, 1, CONFIG_LCORES_MAX, "[1]", "EAL lcores that run a shard each; one that is also a dataplane lcore runs both (fused).") \
+	X("simulation.players_max", simulation.players_max, INTEGER, 1, 1000000, "4096", "Players per shard.") \
+	X("simulation.autosave", simulation.autosave_ms, DURATION_MS, 1000, 30000, "20s", "How often a player's position is saved, spread over the ticks.") \
+	X("simulation.lazy_joins_per_tick", simulation.lazy_joins_per_tick, INTEGER, 1, 1000, "4", "Players per tick whose details are fetched after they appeared.") \
+	X("simulation.slice", simulation.slice_us, DURATION_US, 10, 1000, "50us", "Longest work between two looks at the rings.") \
+	X("simulation.update_max", simulation.update_bytes_max, BYTES, 256, MSG_PAYLOAD_MAX, "1200B", "World update per observer and tick.") \
+	X("simulation.content", simulation.content, PATH, 1, CONFIG_PATH_BYTES - 1, "lua/content", "Folder of the Lua content; a relative path starts at the working folder.") \
+	X("simulation.script_memory", simulation.script_memory_bytes, BYTES, 1048576, CONFIG_GIB, "16MiB", "Memory of one map's Lua VM.") \
+	X("simulation.script_tick", simulation.script_tick_us, DURATION_US, 100, 100000, "5ms", "Lua time of one map and tick.") \
+	X("simulation.seed", simulation.seed, INTEGER, 0, CONFIG_U64_MAX, "0", "Seed of the simulation's generators; 0 draws one at start and logs it.") \
+	\
+	X("maps[].name", maps[0].name, NAME, 1, MAP_NAME_BYTES - 1, NULL, "Name of the map; saved with each character.") \
+	X("maps[].shard", maps[0].shard, INTEGER, 0, CONFIG_LCORES_MAX - 1, "0", "Shard that runs it: a position in simulation.lcores, from 0.") \
+	X("maps[].width", maps[0].width_m, LENGTH, 16, 16384, "500m", "Extent to the east.") \
+	X("maps[].height", maps[0].height_m, LENGTH, 16, 16384, "500m", "Extent to the north.") \
+	X("maps[].tick_hz", maps[0].tick_hz, INTEGER, 1, 60, "20", "Ticks per second.") \
+	X("maps[].players_max", maps[0].players_max, INTEGER, 1, 1000000, "1000", "Players on the map; more are refused.") \
+	X("maps[].view", maps[0].view_m, LENGTH, 4, 1024, "40m", "How far a player sees.") \
+	X("maps[].monsters", maps[0].monsters, INTEGER, 0, 100000, "0", "Monsters on the map.") \
+	X("maps[].script", maps[0].script, PATH, 0, CONFIG_PATH_BYTES - 1, "", "Lua file of the map, inside simulation.content; empty for none.") \
+	\
+	X("admission.players_max", admission.players_max, INTEGER, 1, 1000000, "4000", "Players on this node.") \
+	X("admission.first_map", admission.first_map, NAME, 1, MAP_NAME_BYTES - 1, NULL, "Map where a new character starts.") \
+	X("admission.hello_deadline", admission.hello_deadline_ms, DURATION_MS, 500, 60000, "10s", "A connection without a valid ticket by then is closed.") \
+	X("admission.ticket_keys[].id", admission.ticket_keys[0].id, INTEGER, 0, CONFIG_U32_MAX, NULL, "Number of the key; tickets name it.") \
+	X("admission.ticket_keys[].public_key", admission.ticket_keys[0].public_key, HEX, 64, 64, NULL, "Ed25519 public key, as swctl ticket-key prints it.") \
+	\
+	X("redis.address", redis.address, ENDPOINT_OR_UNIX, 0, CONFIG_PATH_BYTES - 1, "127.0.0.1:6379", "Where Redis listens; an address, never a host name.") \
+	X("redis.password", redis.password, TEXT, 0, CONFIG_TEXT_BYTES - 1, "", "Password for AUTH; empty for none.") \
+	X("redis.database", redis.database, INTEGER, 0, 1023, "0", "Database number.") \
+	X("redis.prefix", redis.prefix, NAME, 0, 31, "sw", "First part of every key.") \
+	X("redis.connect_timeout", redis.connect_timeout_ms, DURATION_MS, 50, 60000, "2s", "Longest time to connect.") \
+	X("redis.command_timeout", redis.command_timeout_ms, DURATION_MS, 50, 60000, "1s", "Longest wait for an answer; after it the connection counts as silent.") \
+	X("redis.heartbeat", redis.heartbeat_ms, DURATION_MS, 100, 10000, "1s", "How often the node reports its sessions.") \
+	X("redis.heartbeat_expire", redis.heartbeat_expire_ms, DURATION_MS, 200, 60000, "3s", "When a report that is not renewed vanishes.") \
+	\
+	X("postgres.conninfo", postgres.conninfo, TEXT, 1, CONFIG_PATH_BYTES - 1, "host=/var/run/postgresql dbname=stormweir", "libpq connection string; several hosts for failover.") \
+	X("postgres.connect_timeout", postgres.connect_timeout_ms, DURATION_MS, 100, 60000, "5s", "Longest time to connect.") \
+	X("postgres.statement_timeout", postgres.statement_timeout_ms, DURATION_MS, 100, 600000, "5s", "Longest time of a statement.") \
+	X("postgres.saves_pending_max", postgres.saves_pending_max, INTEGER, 64, 4194304, "65536", "Characters whose save may wait while PostgreSQL is away.") \
+	X("postgres.saves_per_batch", postgres.saves_per_batch, INTEGER, 1, 4096, "250", "Saves per transaction.") \
+	\
+	X("http.address", http.address, ENDPOINT, 0, 63, "127.0.0.1:9100", "Where /metrics, /health and /status are served.") \
+	\
+	X("log.file", log.file, PATH, 0, CONFIG_PATH_BYTES - 1, "", "File that lines are appended to; empty is standard error.") \
+	X("log.level", log.level, LEVEL, 0, 15, "info", "Least serious level that is written.") \
+	\
+	X("rings.slots", rings.slots, POWER_OF_TWO, 256, 4194304, "32768", "64-byte slots of each ring: 25 ms of 500,000 inputs a second are 12,500.")
+// clang-format on
+
+#endif
