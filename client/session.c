@@ -1,0 +1,141 @@
+#include "client/session.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "proto/client.pb-c.h"
+#include "proto/message_types.h"
+
+void swc_session_init(
+	struct swc_session *session, const struct swc_session_ops *ops, uint32_t actors_max)
+{
+	*session = (struct swc_session){.ops = *ops};
+	swc_view_init(&session->view, actors_max);
+}
+
+void swc_session_free(struct swc_session *session)
+{
+	swc_view_free(&session->view);
+}
+
+static void send_message(struct swc_session *session, uint8_t channel, bool reliable, uint8_t type,
+	const ProtobufCMessage *message)
+{
+	uint8_t packet[2 * SWC_TICKET_BYTES_MAX];
+	size_t bytes = 1 + protobuf_c_message_get_packed_size(message);
+
+	if (bytes > sizeof(packet)) /* cannot be: swc_open bounds what a caller hands in */
+		abort();
+	packet[0] = type;
+	protobuf_c_message_pack(message, packet + 1);
+	session->ops.send(session->ops.ctx, channel, reliable, packet, (uint32_t)bytes);
+}
+
+void swc_session_connected(struct swc_session *session, uint32_t protocol_version,
+	const uint8_t *ticket, uint32_t ticket_bytes, const char *client_build)
+{
+	Sw__Hello hello = SW__HELLO__INIT;
+
+	hello.protocol_version = protocol_version;
+	hello.ticket.data = (uint8_t *)ticket;
+	hello.ticket.len = ticket_bytes;
+	hello.client_build = (char *)client_build;
+	session->state = SWC_ADMITTING;
+	session->ops.event(session->ops.ctx, &(struct swc_event){.type = SWC_EVENT_CONNECTED});
+	send_message(session, SW_CHANNEL_SESSION, true, SW_MSG_HELLO, &hello.base);
+}
+
+void swc_session_click(struct swc_session *session, uint32_t actor_id)
+{
+	Sw__Click click = SW__CLICK__INIT;
+
+	click.actor_id = actor_id;
+	send_message(session, SW_CHANNEL_SESSION, true, SW_MSG_CLICK, &click.base);
+}
+
+void swc_session_walk(struct swc_session *session, int dx, int dy)
+{
+	const int full = 127;
+
+	dx = dx < -full ? -full : dx > full ? full : dx;
+	dy = dy < -full ? -full : dy > full ? full : dy;
+	/* Corners of the square are up to 1.42 times too long. */
+	if (dx * dx + dy * dy > full * full) {
+		int long_dx = dx, long_dy = dy;
+
+		for (int scale = full; dx * dx + dy * dy > full * full; scale--) {
+			dx = long_dx * scale / 128;
+			dy = long_dy * scale / 128;
+		}
+	}
+	session->walk_dx = (int8_t)dx;
+	session->walk_dy = (int8_t)dy;
+}
+
+/* The newest input and those before it, so that a lost datagram costs nothing. */
+static void send_inputs(struct swc_session *session)
+{
+	Sw__Input input[SWC_BATCH_INPUTS];
+	Sw__Input *inputs[SWC_BATCH_INPUTS];
+	Sw__InputBatch batch = SW__INPUT_BATCH__INIT;
+	uint32_t newest = session->prediction.newest;
+	uint32_t count = session->prediction.kept;
+
+	if (count > SWC_BATCH_INPUTS)
+		count = SWC_BATCH_INPUTS;
+	if (!count)
+		return;
+	batch.first_sequence = newest - count + 1;
+	for (uint32_t i = 0; i < count; i++) {
+		const struct swc_input *kept =
+			swc_prediction_kept(&session->prediction, batch.first_sequence + i);
+
+		sw__input__init(&input[i]);
+		input[i].dx = kept->dx;
+		input[i].dy = kept->dy;
+		inputs[i] = &input[i];
+	}
+	batch.n_inputs = count;
+	batch.inputs = inputs;
+	session->stats.batches++;
+	session->input_tries++;
+	send_message(session, SW_CHANNEL_WORLD, false, SW_MSG_INPUT, &batch.base);
+}
+
+void swc_session_self_predicted(struct swc_session *session)
+{
+	const struct swc_prediction *prediction = &session->prediction;
+
+	session->self.x_mm = prediction->now.x_mm;
+	session->self.y_mm = prediction->now.y_mm;
+	session->self.heading = prediction->now.heading;
+	session->self.input_sequence = prediction->newest;
+	session->stats.inputs_forgotten = prediction->forgotten;
+}
+
+void swc_session_tick(struct swc_session *session)
+{
+	struct swc_prediction *prediction = &session->prediction;
+	const struct swc_input *newest = swc_prediction_kept(prediction, prediction->newest);
+	bool walking = session->walk_dx || session->walk_dy;
+	bool stopping = !walking && newest && (newest->dx || newest->dy);
+
+	if (session->state != SWC_PLAYING)
+		return;
+	if (walking || stopping) {
+		swc_prediction_input(prediction, session->walk_dx, session->walk_dy);
+		session->stats.inputs++;
+		session->input_tries = 0;
+		swc_session_self_predicted(session);
+		send_inputs(session);
+		return;
+	}
+	/* At rest, but the server has not confirmed the stop: its datagram may be lost. Every tick
+	 * at first, then ever more seldom. */
+	if (prediction->newest != session->self.input_applied) {
+		if (session->input_tries < 8 || session->input_tries % 8 == 0)
+			send_inputs(session);
+		else
+			session->input_tries++;
+	}
+}

@@ -1,0 +1,59 @@
+/* session.h: one client's side of docs/protocol.md without a socket.
+ *
+ * Packets go in (swc_session_receive), ticks go in (swc_session_tick), events and packets come out
+ * through two calls. Pure: no clock, no ENet. swc_client (stormweir.c) puts ENet and time under it;
+ * tests feed it bytes. One thread. */
+#ifndef SWC_SESSION_H
+#define SWC_SESSION_H
+
+#include "client/prediction.h"
+#include "client/stormweir.h"
+#include "client/view.h"
+
+struct swc_session_ops {
+	void *ctx;
+	/* Takes one packet to the server; bytes are copied by the callee. */
+	void (*send)(
+		void *ctx, uint8_t channel, bool reliable, const uint8_t *packet, uint32_t bytes);
+	void (*event)(void *ctx, const struct swc_event *event);
+};
+
+struct swc_session {
+	enum swc_state state;
+	struct swc_self self;
+	struct swc_view view;
+	struct swc_prediction prediction;
+	struct swc_stats stats;
+	struct swc_session_ops ops;
+	int8_t walk_dx, walk_dy;
+	bool joined;
+	uint32_t input_tries;      /* batches sent since the last new input */
+	uint32_t view_sequence;    /* of the last ViewChange of this stay */
+	uint32_t stays, view_stay; /* JOINED seen; the stay that the view belongs to */
+	uint32_t refused_reason;
+	char refused_text[256]; /* empty: none came */
+};
+
+/* ops is copied. */
+void swc_session_init(
+	struct swc_session *session, const struct swc_session_ops *ops, uint32_t actors_max);
+void swc_session_free(struct swc_session *session);
+
+/* ENet is connected: sends Hello, state ADMITTING. */
+void swc_session_connected(struct swc_session *session, uint32_t protocol_version,
+	const uint8_t *ticket, uint32_t ticket_bytes, const char *client_build);
+
+/* A packet came. Malformed ones are counted in stats.refused. */
+void swc_session_receive(
+	struct swc_session *session, uint8_t channel, const uint8_t *packet, size_t bytes);
+
+/* One client tick, self.tick_hz a second while PLAYING: makes and sends what input there is. */
+void swc_session_tick(struct swc_session *session);
+
+/* Copies the predicted position into self; session.c and session_receive.c use it. */
+void swc_session_self_predicted(struct swc_session *session);
+
+void swc_session_walk(struct swc_session *session, int dx, int dy);
+void swc_session_click(struct swc_session *session, uint32_t actor_id);
+
+#endif

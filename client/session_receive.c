@@ -1,0 +1,370 @@
+/* What comes from the server: unpacked, checked, and turned into state and events. */
+#include "client/session.h"
+
+#include <string.h>
+
+#include "proto/client.pb-c.h"
+#include "proto/message_types.h"
+
+/* A ViewChange of a full view is the largest message; the rest stays far below. */
+#define PACKET_BYTES_MAX (1024u * 1024u)
+#define LENGTH_MM_MAX    (1u << 30)
+#define TICK_HZ_MAX      240u
+#define SPEED_MM_MAX     1000000u
+
+static void emit(struct swc_session *session, const struct swc_event *event)
+{
+	session->ops.event(session->ops.ctx, event);
+}
+
+static bool text_fits(const char *text, size_t bytes_max)
+{
+	return strnlen(text, bytes_max) < bytes_max;
+}
+
+static void copy_text(char *to, size_t to_bytes, const char *from)
+{
+	size_t bytes = strnlen(from, to_bytes - 1);
+
+	memcpy(to, from, bytes);
+	to[bytes] = '\0';
+}
+
+static enum swc_refusal on_admitted(struct swc_session *session, const Sw__Admitted *message)
+{
+	struct swc_event event = {.type = SWC_EVENT_ADMITTED};
+
+	if (session->state != SWC_ADMITTING)
+		return SWC_REFUSAL_OUT_OF_ORDER;
+	if (!text_fits(message->map, SWC_NAME_BYTES) ||
+		!text_fits(message->node, SWC_TEXT_BYTES_MAX))
+		return SWC_REFUSAL_OUT_OF_RANGE;
+	session->state = SWC_LOADING;
+	session->self.character_id = message->character_id;
+	event.admitted.character_id = message->character_id;
+	event.admitted.map = message->map;
+	event.admitted.node = message->node;
+	emit(session, &event);
+	return SWC_REFUSAL_COUNT;
+}
+
+static enum swc_refusal on_refused(struct swc_session *session, const Sw__Refused *message)
+{
+	struct swc_event event = {.type = SWC_EVENT_REFUSED};
+
+	if (!text_fits(message->text, SWC_TEXT_BYTES_MAX))
+		return SWC_REFUSAL_OUT_OF_RANGE;
+	session->refused_reason = message->reason;
+	copy_text(session->refused_text, sizeof(session->refused_text),
+		message->text[0] ? message->text : swc_reason_text(message->reason));
+	event.refused.reason = message->reason;
+	event.refused.text = session->refused_text;
+	event.refused.retry_after_ms = message->retry_after_ms;
+	emit(session, &event);
+	return SWC_REFUSAL_COUNT;
+}
+
+static enum swc_refusal on_joined(struct swc_session *session, const Sw__Joined *message)
+{
+	struct swc_self *self = &session->self;
+	struct sw_move_map map;
+	struct sw_move_state at = {.moving_mm_per_s = 0};
+
+	if (session->state != SWC_LOADING && session->state != SWC_PLAYING)
+		return SWC_REFUSAL_OUT_OF_ORDER;
+	if (!message->actor_id || !message->width_mm || message->width_mm > LENGTH_MM_MAX ||
+		!message->height_mm || message->height_mm > LENGTH_MM_MAX || message->x_mm < 0 ||
+		(uint32_t)message->x_mm >= message->width_mm || message->y_mm < 0 ||
+		(uint32_t)message->y_mm >= message->height_mm || message->heading > UINT16_MAX ||
+		!message->tick_hz || message->tick_hz > TICK_HZ_MAX ||
+		message->speed_mm_per_s > SPEED_MM_MAX || !text_fits(message->map, SWC_NAME_BYTES))
+		return SWC_REFUSAL_OUT_OF_RANGE;
+
+	session->state = SWC_PLAYING;
+	session->joined = true;
+	session->stays++;
+	if (session->view_stay < session->stays) { /* the new stay's first ViewChange is to come */
+		session->view_stay = session->stays;
+		session->view_sequence = 0;
+		swc_view_clear(&session->view);
+	}
+	self->actor_id = message->actor_id;
+	copy_text(self->map, sizeof(self->map), message->map);
+	self->width_mm = message->width_mm;
+	self->height_mm = message->height_mm;
+	self->tick_hz = message->tick_hz;
+	self->speed_mm_per_s = message->speed_mm_per_s;
+	self->join_x_mm = self->server_x_mm = message->x_mm;
+	self->join_y_mm = self->server_y_mm = message->y_mm;
+	self->server_tick = message->tick;
+	map.width_mm = message->width_mm;
+	map.height_mm = message->height_mm;
+	map.tick_hz = message->tick_hz;
+	at.x_mm = message->x_mm;
+	at.y_mm = message->y_mm;
+	at.heading = (uint16_t)message->heading;
+	swc_prediction_join(&session->prediction, &map, message->speed_mm_per_s, &at);
+	self->input_applied = session->prediction.newest;
+	swc_session_self_predicted(session);
+	swc_view_leave(&session->view, self->actor_id); /* a ViewChange before Joined may name us */
+	emit(session, &(struct swc_event){.type = SWC_EVENT_JOINED});
+	return SWC_REFUSAL_COUNT;
+}
+
+static enum swc_refusal on_detail(struct swc_session *session, const Sw__CharacterDetail *message)
+{
+	struct swc_event event = {.type = SWC_EVENT_DETAIL};
+
+	event.detail.level = message->level;
+	event.detail.gold = message->gold;
+	event.detail.appearance = message->appearance;
+	emit(session, &event);
+	return SWC_REFUSAL_COUNT;
+}
+
+static enum swc_refusal on_dialogue(struct swc_session *session, const Sw__Dialogue *message)
+{
+	struct swc_event event = {.type = SWC_EVENT_DIALOGUE};
+
+	if (!text_fits(message->text, SWC_TEXT_BYTES_MAX))
+		return SWC_REFUSAL_OUT_OF_RANGE;
+	session->stats.dialogues++;
+	event.dialogue.actor_id = message->actor_id;
+	event.dialogue.text = message->text;
+	emit(session, &event);
+	return SWC_REFUSAL_COUNT;
+}
+
+static enum swc_refusal on_denied(struct swc_session *session, const Sw__ActionRefused *message)
+{
+	struct swc_event event = {.type = SWC_EVENT_ACTION_DENIED};
+
+	event.denied.action = message->action;
+	event.denied.reason = message->reason;
+	event.denied.text = swc_denied_text(message->reason);
+	emit(session, &event);
+	return SWC_REFUSAL_COUNT;
+}
+
+static uint64_t distance_mm(int64_t dx, int64_t dy)
+{
+	/* The larger axis: near enough to tell a nudge from a jump. */
+	dx = dx < 0 ? -dx : dx;
+	dy = dy < 0 ? -dy : dy;
+	return (uint64_t)(dx > dy ? dx : dy);
+}
+
+static void own_state(
+	struct swc_session *session, const Sw__WorldUpdate *update, const Sw__EntityState *state)
+{
+	struct swc_event event = {.type = SWC_EVENT_CORRECTED};
+	struct swc_self *self = &session->self;
+
+	if ((int32_t)(update->tick - self->server_tick) < 0) {
+		session->stats.states_old++;
+		return;
+	}
+	self->server_tick = update->tick;
+	self->server_x_mm = state->x_mm;
+	self->server_y_mm = state->y_mm;
+	event.corrected.from_x_mm = self->x_mm;
+	event.corrected.from_y_mm = self->y_mm;
+	if (!swc_prediction_reconcile(&session->prediction, update->input_sequence, state->x_mm,
+		    state->y_mm, (uint16_t)state->heading))
+		return;
+	swc_session_self_predicted(session);
+	event.corrected.to_x_mm = self->x_mm;
+	event.corrected.to_y_mm = self->y_mm;
+	session->stats.corrections++;
+	uint64_t moved = distance_mm((int64_t)self->x_mm - event.corrected.from_x_mm,
+		(int64_t)self->y_mm - event.corrected.from_y_mm);
+	if (moved > session->stats.correction_mm_max)
+		session->stats.correction_mm_max = moved;
+	emit(session, &event);
+}
+
+static enum swc_refusal on_update(struct swc_session *session, const Sw__WorldUpdate *message)
+{
+	struct swc_event event = {.type = SWC_EVENT_UPDATE};
+	enum swc_refusal verdict = SWC_REFUSAL_COUNT;
+	uint32_t newest = session->prediction.newest;
+
+	session->stats.updates++;
+	/* An input sequence that was never made would end all confirmation: not taken. */
+	if (message->input_sequence > newest)
+		return SWC_REFUSAL_OUT_OF_RANGE;
+	if (session->joined && message->input_sequence > session->self.input_applied)
+		session->self.input_applied = message->input_sequence;
+	for (size_t i = 0; i < message->n_entities; i++) {
+		const Sw__EntityState *state = message->entities[i];
+
+		if (state->heading > UINT16_MAX || state->moving > SPEED_MM_MAX) {
+			verdict = SWC_REFUSAL_OUT_OF_RANGE;
+			continue;
+		}
+		session->stats.entity_states++;
+		if (session->joined && state->actor_id == session->self.actor_id) {
+			own_state(session, message, state);
+			continue;
+		}
+		switch (swc_view_move(&session->view, state->actor_id, message->tick, state->x_mm,
+			state->y_mm, (uint16_t)state->heading, state->moving)) {
+		case SWC_MOVED:
+			break;
+		case SWC_MOVED_UNKNOWN:
+			session->stats.states_unknown++;
+			break;
+		case SWC_MOVED_OLD:
+			session->stats.states_old++;
+			break;
+		}
+	}
+	event.update.tick = message->tick;
+	event.update.entities = (uint32_t)message->n_entities;
+	emit(session, &event);
+	return verdict;
+}
+
+static void view_leave(struct swc_session *session, uint32_t actor_id)
+{
+	struct swc_event event = {.type = SWC_EVENT_LEAVE};
+	struct swc_actor actor;
+
+	session->stats.leaves++;
+	if (!swc_view_find(&session->view, actor_id)) {
+		session->stats.leaves_unknown++;
+		return;
+	}
+	actor = *swc_view_find(&session->view, actor_id);
+	swc_view_leave(&session->view, actor_id);
+	event.actor = &actor;
+	emit(session, &event);
+}
+
+static enum swc_refusal view_enter(
+	struct swc_session *session, uint32_t tick, const Sw__ActorEnter *enter)
+{
+	struct swc_event event = {.type = SWC_EVENT_ENTER};
+	const Sw__EntityState *state = enter->state;
+	struct swc_actor actor = {.tick = tick, .enter_tick = tick};
+	enum swc_refusal refusal = SWC_REFUSAL_COUNT;
+
+	if (!state || !state->actor_id || state->heading > UINT16_MAX ||
+		state->moving > SPEED_MM_MAX || !text_fits(enter->name, SWC_NAME_BYTES))
+		return SWC_REFUSAL_OUT_OF_RANGE;
+	session->stats.enters++;
+	if (session->joined && state->actor_id == session->self.actor_id)
+		return SWC_REFUSAL_COUNT; /* oneself is not in one's view */
+	actor.actor_id = state->actor_id;
+	actor.x_mm = state->x_mm;
+	actor.y_mm = state->y_mm;
+	actor.heading = (uint16_t)state->heading;
+	actor.speed_mm_per_s = state->moving;
+	actor.appearance = enter->appearance;
+	/* A kind that this version does not know is still someone to draw. */
+	actor.kind = enter->kind <= SW__ACTOR_KIND__MONSTER ? (enum swc_actor_kind)enter->kind
+							    : SWC_KIND_NONE;
+	copy_text(actor.name, sizeof(actor.name), enter->name);
+	event.actor = swc_view_enter(&session->view, &actor, &refusal);
+	if (event.actor)
+		emit(session, &event);
+	return refusal;
+}
+
+static enum swc_refusal on_view_change(struct swc_session *session, const Sw__ViewChange *message)
+{
+	enum swc_refusal verdict = SWC_REFUSAL_COUNT;
+
+	if (!message->sequence)
+		return SWC_REFUSAL_OUT_OF_RANGE;
+	/* 1 begins a stay. Channels 0 and 3 are not ordered against each other, so it may come
+	 * before its Joined. */
+	if (message->sequence == 1 && session->view_sequence) {
+		session->view_stay = session->stays + 1;
+		session->view_sequence = 0;
+		swc_view_clear(&session->view);
+	} else if (message->sequence == 1 && !session->joined) {
+		session->view_stay = session->stays + 1;
+	}
+	if (message->sequence <= session->view_sequence)
+		return SWC_REFUSAL_OUT_OF_ORDER;
+	session->stats.view_changes++;
+	session->stats.reliable_lost += message->sequence - session->view_sequence - 1;
+	session->view_sequence = message->sequence;
+	for (size_t i = 0; i < message->n_leave; i++)
+		view_leave(session, message->leave[i]);
+	for (size_t i = 0; i < message->n_enter; i++) {
+		enum swc_refusal refusal = view_enter(session, message->tick, message->enter[i]);
+
+		if (refusal != SWC_REFUSAL_COUNT)
+			verdict = refusal;
+	}
+	return verdict;
+}
+
+/* What a server sends: type, its descriptor, its channel, its handler. */
+typedef enum swc_refusal handler_fn(struct swc_session *session, const void *message);
+
+#define HANDLER(name, type)                                                                        \
+	static enum swc_refusal handle_##name(struct swc_session *session, const void *message)    \
+	{                                                                                          \
+		return on_##name(session, (const type *)message);                                  \
+	}
+HANDLER(admitted, Sw__Admitted)
+HANDLER(refused, Sw__Refused)
+HANDLER(joined, Sw__Joined)
+HANDLER(update, Sw__WorldUpdate)
+HANDLER(view_change, Sw__ViewChange)
+HANDLER(detail, Sw__CharacterDetail)
+HANDLER(dialogue, Sw__Dialogue)
+HANDLER(denied, Sw__ActionRefused)
+
+static const struct {
+	uint8_t type, channel;
+	const ProtobufCMessageDescriptor *descriptor;
+	handler_fn *handle;
+} messages[] = {
+	{SW_MSG_ADMITTED, SW_CHANNEL_SESSION, &sw__admitted__descriptor, handle_admitted},
+	{SW_MSG_REFUSED, SW_CHANNEL_SESSION, &sw__refused__descriptor, handle_refused},
+	{SW_MSG_JOINED, SW_CHANNEL_SESSION, &sw__joined__descriptor, handle_joined},
+	{SW_MSG_WORLD_UPDATE, SW_CHANNEL_WORLD, &sw__world_update__descriptor, handle_update},
+	{SW_MSG_VIEW_CHANGE, SW_CHANNEL_EVENTS, &sw__view_change__descriptor, handle_view_change},
+	{SW_MSG_CHARACTER_DETAIL, SW_CHANNEL_SESSION, &sw__character_detail__descriptor,
+		handle_detail},
+	{SW_MSG_DIALOGUE, SW_CHANNEL_SESSION, &sw__dialogue__descriptor, handle_dialogue},
+	{SW_MSG_ACTION_REFUSED, SW_CHANNEL_SESSION, &sw__action_refused__descriptor, handle_denied},
+};
+
+static enum swc_refusal receive(
+	struct swc_session *session, uint8_t channel, const uint8_t *packet, size_t bytes)
+{
+	ProtobufCMessage *message;
+	enum swc_refusal refusal;
+	size_t i = 0;
+
+	if (!bytes)
+		return SWC_REFUSAL_EMPTY;
+	if (bytes > PACKET_BYTES_MAX)
+		return SWC_REFUSAL_TOO_LARGE;
+	while (i < sizeof(messages) / sizeof(messages[0]) && messages[i].type != packet[0])
+		i++;
+	if (i == sizeof(messages) / sizeof(messages[0]))
+		return SWC_REFUSAL_UNKNOWN_TYPE;
+	if (messages[i].channel != channel)
+		return SWC_REFUSAL_WRONG_CHANNEL;
+	message = protobuf_c_message_unpack(messages[i].descriptor, NULL, bytes - 1, packet + 1);
+	if (!message)
+		return SWC_REFUSAL_PROTOBUF;
+	refusal = messages[i].handle(session, message);
+	protobuf_c_message_free_unpacked(message, NULL);
+	return refusal;
+}
+
+void swc_session_receive(
+	struct swc_session *session, uint8_t channel, const uint8_t *packet, size_t bytes)
+{
+	enum swc_refusal refusal = receive(session, channel, packet, bytes);
+
+	if (refusal != SWC_REFUSAL_COUNT)
+		session->stats.refused[refusal]++;
+}

@@ -1,0 +1,542 @@
+/* Proves, without a socket, that a session follows docs/protocol.md: what comes at its time is told
+ * as events, what may not come is counted under its name and changes nothing, and reordering
+ * between channels does no harm. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "client/session.h"
+#include "proto/client.pb-c.h"
+#include "proto/message_types.h"
+
+struct seen {
+	struct swc_session session;
+	uint32_t events[SWC_EVENT_DISCONNECTED + 1];
+	uint32_t sent;
+	uint8_t packet[1024]; /* the last one sent */
+	uint32_t packet_bytes;
+	uint8_t channel;
+	bool reliable;
+	char text[128];
+	uint32_t last_actor;
+};
+
+static void on_send(
+	void *ctx, uint8_t channel, bool reliable, const uint8_t *packet, uint32_t bytes)
+{
+	struct seen *seen = ctx;
+
+	assert_true(bytes <= sizeof(seen->packet));
+	memcpy(seen->packet, packet, bytes);
+	seen->packet_bytes = bytes;
+	seen->channel = channel;
+	seen->reliable = reliable;
+	seen->sent++;
+}
+
+static void on_event(void *ctx, const struct swc_event *event)
+{
+	struct seen *seen = ctx;
+
+	seen->events[event->type]++;
+	if (event->type == SWC_EVENT_ENTER || event->type == SWC_EVENT_LEAVE)
+		seen->last_actor = event->actor->actor_id;
+	if (event->type == SWC_EVENT_DIALOGUE)
+		snprintf(seen->text, sizeof(seen->text), "%s", event->dialogue.text);
+	if (event->type == SWC_EVENT_REFUSED)
+		snprintf(seen->text, sizeof(seen->text), "%s", event->refused.text);
+}
+
+static void give(struct seen *seen, uint8_t channel, uint8_t type, const void *message)
+{
+	static uint8_t packet[65536];
+	size_t bytes = 1 + protobuf_c_message_get_packed_size(message);
+
+	assert_true(bytes <= sizeof(packet));
+	packet[0] = type;
+	protobuf_c_message_pack(message, packet + 1);
+	swc_session_receive(&seen->session, channel, packet, bytes);
+}
+
+static void give_admitted(struct seen *seen)
+{
+	Sw__Admitted message = SW__ADMITTED__INIT;
+
+	message.character_id = 77;
+	message.map = "meadow";
+	message.node = "node-1";
+	give(seen, SW_CHANNEL_SESSION, SW_MSG_ADMITTED, &message);
+}
+
+static Sw__Joined joined_message(void)
+{
+	Sw__Joined message = SW__JOINED__INIT;
+
+	message.actor_id = 5;
+	message.map = "meadow";
+	message.width_mm = 200000;
+	message.height_mm = 200000;
+	message.x_mm = 100000;
+	message.y_mm = 100000;
+	message.tick = 1000;
+	message.tick_hz = 20;
+	message.speed_mm_per_s = 5000;
+	return message;
+}
+
+static void give_joined(struct seen *seen)
+{
+	Sw__Joined message = joined_message();
+
+	give(seen, SW_CHANNEL_SESSION, SW_MSG_JOINED, &message);
+}
+
+/* enter and leave: ids, 0 for none */
+static void give_view(
+	struct seen *seen, uint32_t tick, uint32_t sequence, uint32_t enter, uint32_t leave)
+{
+	Sw__ViewChange message = SW__VIEW_CHANGE__INIT;
+	Sw__ActorEnter actor = SW__ACTOR_ENTER__INIT;
+	Sw__EntityState state = SW__ENTITY_STATE__INIT;
+	Sw__ActorEnter *actors[] = {&actor};
+	uint32_t leaves[] = {leave};
+
+	state.actor_id = enter;
+	actor.state = &state;
+	actor.kind = SW__ACTOR_KIND__PLAYER;
+	actor.name = "someone";
+	message.tick = tick;
+	message.sequence = sequence;
+	message.n_enter = enter != 0;
+	message.enter = actors;
+	message.n_leave = leave != 0;
+	message.leave = leaves;
+	give(seen, SW_CHANNEL_EVENTS, SW_MSG_VIEW_CHANGE, &message);
+}
+
+static void give_update(struct seen *seen, uint32_t tick, uint32_t input_sequence, uint32_t id,
+	int32_t x_mm, int32_t y_mm)
+{
+	Sw__WorldUpdate message = SW__WORLD_UPDATE__INIT;
+	Sw__EntityState state = SW__ENTITY_STATE__INIT;
+	Sw__EntityState *states[] = {&state};
+
+	state.actor_id = id;
+	state.x_mm = x_mm;
+	state.y_mm = y_mm;
+	message.tick = tick;
+	message.input_sequence = input_sequence;
+	message.n_entities = 1;
+	message.entities = states;
+	give(seen, SW_CHANNEL_WORLD, SW_MSG_WORLD_UPDATE, &message);
+}
+
+static void start(struct seen *seen)
+{
+	struct swc_session_ops ops = {.ctx = seen, .send = on_send, .event = on_event};
+
+	memset(seen, 0, sizeof(*seen));
+	swc_session_init(&seen->session, &ops, 1000);
+	swc_session_connected(
+		&seen->session, SW_PROTOCOL_VERSION, (const uint8_t *)"ticket", 6, "test");
+}
+
+static void start_playing(struct seen *seen)
+{
+	start(seen);
+	give_admitted(seen);
+	give_joined(seen);
+	assert_int_equal(seen->session.state, SWC_PLAYING);
+}
+
+static void stop(struct seen *seen)
+{
+	swc_session_free(&seen->session);
+}
+
+static uint64_t refused(const struct seen *seen)
+{
+	uint64_t sum = 0;
+
+	for (int i = 0; i < SWC_REFUSAL_COUNT; i++)
+		sum += seen->session.stats.refused[i];
+	return sum;
+}
+
+static void hello_is_first_and_says_who_we_are(void **state)
+{
+	struct seen seen;
+	Sw__Hello *hello;
+
+	(void)state;
+	start(&seen);
+	assert_int_equal(seen.packet[0], SW_MSG_HELLO);
+	assert_int_equal(seen.channel, SW_CHANNEL_SESSION);
+	assert_true(seen.reliable);
+	hello = sw__hello__unpack(NULL, seen.packet_bytes - 1, seen.packet + 1);
+	assert_non_null(hello);
+	assert_int_equal(hello->protocol_version, SW_PROTOCOL_VERSION);
+	assert_int_equal(hello->ticket.len, 6);
+	assert_memory_equal(hello->ticket.data, "ticket", 6);
+	assert_string_equal(hello->client_build, "test");
+	sw__hello__free_unpacked(hello, NULL);
+
+	give_admitted(&seen);
+	assert_int_equal(seen.session.state, SWC_LOADING);
+	assert_int_equal(seen.session.self.character_id, 77);
+	give_joined(&seen);
+	assert_int_equal(seen.session.state, SWC_PLAYING);
+	assert_int_equal(seen.events[SWC_EVENT_JOINED], 1);
+	assert_int_equal(seen.session.self.x_mm, 100000);
+	assert_int_equal(refused(&seen), 0);
+	stop(&seen);
+}
+
+static void malformed_packets_are_counted_by_name(void **state)
+{
+	static const struct {
+		const char *what;
+		uint8_t channel;
+		size_t bytes;
+		uint8_t packet[16];
+		enum swc_refusal refusal;
+	} packets[] = {
+		{"nothing", 0, 0, {0}, SWC_REFUSAL_EMPTY},
+		{"type 0", 0, 1, {0x00}, SWC_REFUSAL_UNKNOWN_TYPE},
+		{"type 255", 0, 1, {0xff}, SWC_REFUSAL_UNKNOWN_TYPE},
+		{"a client's type", 0, 1, {SW_MSG_HELLO}, SWC_REFUSAL_UNKNOWN_TYPE},
+		{"a client's input", 1, 1, {SW_MSG_INPUT}, SWC_REFUSAL_UNKNOWN_TYPE},
+		{"an update on 0", 0, 1, {SW_MSG_WORLD_UPDATE}, SWC_REFUSAL_WRONG_CHANNEL},
+		{"a view on 1", 1, 1, {SW_MSG_VIEW_CHANGE}, SWC_REFUSAL_WRONG_CHANNEL},
+		{"half a tag", 1, 2, {SW_MSG_WORLD_UPDATE, 0x80}, SWC_REFUSAL_PROTOBUF},
+		{"a length past the end", 1, 3, {SW_MSG_WORLD_UPDATE, 0x1a, 0x7f},
+			SWC_REFUSAL_PROTOBUF},
+		{"an entity with half a varint", 1, 5, {SW_MSG_WORLD_UPDATE, 0x1a, 2, 0x08, 0x80},
+			SWC_REFUSAL_PROTOBUF},
+		{"wire type 7", 0, 2, {SW_MSG_DIALOGUE, 0x0f}, SWC_REFUSAL_PROTOBUF},
+		{"a view without sequence", 3, 1, {SW_MSG_VIEW_CHANGE}, SWC_REFUSAL_OUT_OF_RANGE},
+		{"an enter without state", 3, 5, {SW_MSG_VIEW_CHANGE, 0x10, 1, 0x1a, 0},
+			SWC_REFUSAL_OUT_OF_RANGE},
+		{"a map of no size", 0, 1, {SW_MSG_JOINED}, SWC_REFUSAL_OUT_OF_RANGE},
+		{"a second Admitted", 0, 1, {SW_MSG_ADMITTED}, SWC_REFUSAL_OUT_OF_ORDER},
+		{"an input never made", 1, 3, {SW_MSG_WORLD_UPDATE, 0x10, 9},
+			SWC_REFUSAL_OUT_OF_RANGE},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(packets) / sizeof(packets[0]); i++) {
+		struct seen seen;
+
+		start_playing(&seen);
+		swc_session_receive(
+			&seen.session, packets[i].channel, packets[i].packet, packets[i].bytes);
+		if (seen.session.stats.refused[packets[i].refusal] != 1 || refused(&seen) != 1)
+			fail_msg("%s: not counted as %s", packets[i].what,
+				swc_refusal_text(packets[i].refusal));
+		assert_int_equal(seen.session.state, SWC_PLAYING);
+		stop(&seen);
+	}
+}
+
+static void joined_is_checked_field_by_field(void **state)
+{
+	enum { FIELDS = 10 };
+
+	(void)state;
+	for (int field = 0; field < FIELDS; field++) {
+		Sw__Joined message = joined_message();
+		struct seen seen;
+
+		switch (field) {
+		case 0:
+			message.actor_id = 0;
+			break;
+		case 1:
+			message.width_mm = 0;
+			break;
+		case 2:
+			message.height_mm = 0xffffffffu;
+			break;
+		case 3:
+			message.x_mm = -1;
+			break;
+		case 4:
+			message.y_mm = 200000;
+			break;
+		case 5:
+			message.heading = 65536;
+			break;
+		case 6:
+			message.tick_hz = 0;
+			break;
+		case 7:
+			message.tick_hz = 100000;
+			break;
+		case 8:
+			message.speed_mm_per_s = 0x7fffffff;
+			break;
+		case 9:
+			message.map = "a name that is longer than 31 bytes";
+			break;
+		}
+		start(&seen);
+		give_admitted(&seen);
+		give(&seen, SW_CHANNEL_SESSION, SW_MSG_JOINED, &message);
+		assert_int_equal(seen.session.stats.refused[SWC_REFUSAL_OUT_OF_RANGE], 1);
+		assert_int_equal(seen.session.state, SWC_LOADING);
+		stop(&seen);
+	}
+}
+
+/* Bytes from a generator, and real messages with bytes changed: nothing may crash or change the
+ * order of states. The value lies in the sanitizers. */
+static void random_bytes_do_no_harm(void **state)
+{
+	uint32_t random = 2463534242u;
+	struct seen seen;
+
+	(void)state;
+	start_playing(&seen);
+	for (int round = 0; round < 50000; round++) {
+		uint8_t packet[64];
+		size_t bytes;
+
+		for (size_t i = 0; i < sizeof(packet); i++) {
+			random ^= random << 13;
+			random ^= random >> 17;
+			random ^= random << 5;
+			packet[i] = (uint8_t)random;
+		}
+		bytes = random % sizeof(packet);
+		if (round & 1)
+			packet[0] = (uint8_t)(0x40 + (packet[0] & 7));
+		swc_session_receive(&seen.session, packet[1] & 3, packet, bytes);
+		swc_session_tick(&seen.session);
+	}
+	assert_int_equal(seen.session.state, SWC_PLAYING);
+	stop(&seen);
+}
+
+static void a_refusal_carries_its_text(void **state)
+{
+	Sw__Refused message = SW__REFUSED__INIT;
+	struct seen seen;
+
+	(void)state;
+	start(&seen);
+	message.reason = SW_REASON_TICKET_USED;
+	message.text = "used at noon";
+	give(&seen, SW_CHANNEL_SESSION, SW_MSG_REFUSED, &message);
+	assert_string_equal(seen.text, "used at noon");
+	message.text = "";
+	give(&seen, SW_CHANNEL_SESSION, SW_MSG_REFUSED, &message);
+	assert_string_equal(seen.text, swc_reason_text(SW_REASON_TICKET_USED));
+	assert_int_equal(seen.session.refused_reason, SW_REASON_TICKET_USED);
+	stop(&seen);
+}
+
+static void positions_before_enter_and_after_leave_are_ignored(void **state)
+{
+	struct seen seen;
+
+	(void)state;
+	start_playing(&seen);
+	give_update(&seen, 1001, 0, 9, 1, 1);
+	assert_int_equal(seen.session.stats.states_unknown, 1);
+	assert_int_equal(seen.session.view.count, 0);
+	give_view(&seen, 1002, 1, 9, 0);
+	give_update(&seen, 1001, 0, 9, 2, 2);
+	assert_int_equal(seen.session.stats.states_old, 1);
+	assert_int_equal(swc_view_find(&seen.session.view, 9)->x_mm, 0);
+	give_update(&seen, 1003, 0, 9, 3, 3);
+	assert_int_equal(swc_view_find(&seen.session.view, 9)->x_mm, 3);
+	give_view(&seen, 1004, 2, 0, 9);
+	assert_int_equal(seen.events[SWC_EVENT_LEAVE], 1);
+	assert_int_equal(seen.last_actor, 9);
+	give_update(&seen, 1005, 0, 9, 4, 4);
+	assert_int_equal(seen.session.stats.states_unknown, 2);
+	assert_int_equal(seen.session.view.count, 0);
+	assert_int_equal(refused(&seen), 0);
+	stop(&seen);
+}
+
+static void two_updates_in_one_packet_are_one(void **state)
+{
+	/* tick 1001 and actor 9 at x 10; then, as a second WorldUpdate, actor 10 at x 20 */
+	static const uint8_t packet[] = {SW_MSG_WORLD_UPDATE, 0x08, 0xe9, 0x07, 0x1a, 4, 0x08, 9,
+		0x10, 20, 0x1a, 4, 0x08, 10, 0x10, 40};
+	struct seen seen;
+
+	(void)state;
+	start_playing(&seen);
+	give_view(&seen, 1000, 1, 9, 0);
+	give_view(&seen, 1000, 2, 10, 0);
+	swc_session_receive(&seen.session, SW_CHANNEL_WORLD, packet, sizeof(packet));
+	assert_int_equal(swc_view_find(&seen.session.view, 9)->x_mm, 10);
+	assert_int_equal(swc_view_find(&seen.session.view, 10)->x_mm, 20);
+	assert_int_equal(swc_view_find(&seen.session.view, 10)->tick, 1001);
+	stop(&seen);
+}
+
+static void a_gap_in_the_sequence_is_counted(void **state)
+{
+	struct seen seen;
+
+	(void)state;
+	start_playing(&seen);
+	give_view(&seen, 1, 1, 9, 0);
+	give_view(&seen, 2, 2, 10, 0);
+	assert_int_equal(seen.session.stats.reliable_lost, 0);
+	give_view(&seen, 3, 5, 11, 0);
+	assert_int_equal(seen.session.stats.reliable_lost, 2);
+	give_view(&seen, 3, 5, 12, 0); /* the same again: refused */
+	assert_int_equal(seen.session.stats.refused[SWC_REFUSAL_OUT_OF_ORDER], 1);
+	assert_int_equal(seen.session.view.count, 3);
+	give_view(&seen, 4, 6, 0, 4711);
+	assert_int_equal(seen.session.stats.leaves_unknown, 1);
+	stop(&seen);
+}
+
+static void a_view_may_come_before_its_joined(void **state)
+{
+	struct seen seen;
+
+	(void)state;
+	start(&seen);
+	give_admitted(&seen);
+	give_view(&seen, 1000, 1, 5, 0); /* names ourselves: nobody could know yet */
+	give_view(&seen, 1000, 2, 9, 0);
+	give_joined(&seen);
+	assert_int_equal(seen.session.view.count, 1);
+	give_view(&seen, 1001, 3, 10, 0);
+	assert_int_equal(seen.session.view.count, 2);
+
+	give_joined(&seen); /* another map: the old view is gone, numbers begin again */
+	assert_int_equal(seen.session.view.count, 0);
+	give_view(&seen, 2000, 1, 20, 0);
+	assert_int_equal(seen.session.view.count, 1);
+
+	give_view(&seen, 3000, 1, 30, 0); /* and another, its view first */
+	give_joined(&seen);
+	assert_int_equal(seen.session.view.count, 1);
+	assert_non_null(swc_view_find(&seen.session.view, 30));
+	assert_int_equal(seen.session.stats.reliable_lost, 0);
+	assert_int_equal(refused(&seen), 0);
+	stop(&seen);
+}
+
+static Sw__InputBatch *batch(const struct seen *seen)
+{
+	assert_int_equal(seen->packet[0], SW_MSG_INPUT);
+	assert_int_equal(seen->channel, SW_CHANNEL_WORLD);
+	assert_false(seen->reliable);
+	return sw__input_batch__unpack(NULL, seen->packet_bytes - 1, seen->packet + 1);
+}
+
+static void inputs_repeat_the_seven_before_and_the_stop_is_repeated_until_confirmed(void **state)
+{
+	struct seen seen;
+	Sw__InputBatch *sent;
+	uint32_t before;
+
+	(void)state;
+	start_playing(&seen);
+	before = seen.sent;
+	swc_session_tick(&seen.session);
+	assert_int_equal(seen.sent, before); /* at rest nothing is sent */
+
+	swc_session_walk(&seen.session, 127, 0);
+	for (int i = 0; i < 12; i++)
+		swc_session_tick(&seen.session);
+	assert_int_equal(seen.sent, before + 12);
+	sent = batch(&seen);
+	assert_int_equal(sent->n_inputs, 8);
+	assert_int_equal(sent->first_sequence, 5);
+	assert_int_equal(sent->inputs[7]->dx, 127);
+	sw__input_batch__free_unpacked(sent, NULL);
+
+	swc_session_walk(&seen.session, 0, 0);
+	for (int i = 0; i < 4; i++)
+		swc_session_tick(&seen.session);
+	assert_int_equal(seen.sent, before + 16);
+	sent = batch(&seen);
+	assert_int_equal(sent->first_sequence, 6); /* one stop, sequence 13, four times */
+	assert_int_equal(sent->inputs[7]->dx, 0);
+	sw__input_batch__free_unpacked(sent, NULL);
+
+	give_update(&seen, 1013, 13, seen.session.self.actor_id, seen.session.self.x_mm,
+		seen.session.self.y_mm);
+	swc_session_tick(&seen.session);
+	assert_int_equal(seen.sent, before + 16); /* confirmed: silence */
+	assert_int_equal(seen.session.stats.corrections, 0);
+	stop(&seen);
+}
+
+static void directions_are_at_most_127_long(void **state)
+{
+	struct seen seen;
+
+	(void)state;
+	start(&seen);
+	for (int dx = -200; dx <= 200; dx += 7) {
+		for (int dy = -200; dy <= 200; dy += 7) {
+			int x, y;
+
+			swc_session_walk(&seen.session, dx, dy);
+			x = seen.session.walk_dx;
+			y = seen.session.walk_dy;
+			assert_true(x * x + y * y <= 127 * 127);
+			if (dx * dx + dy * dy > 127 * 127)
+				assert_true(x * x + y * y >= 124 * 124);
+			else
+				assert_true(x == dx && y == dy);
+		}
+	}
+	stop(&seen);
+}
+
+static void dialogue_and_click(void **state)
+{
+	Sw__Dialogue message = SW__DIALOGUE__INIT;
+	struct seen seen;
+	Sw__Click *click;
+
+	(void)state;
+	start_playing(&seen);
+	swc_session_click(&seen.session, 31);
+	assert_int_equal(seen.packet[0], SW_MSG_CLICK);
+	assert_true(seen.reliable);
+	click = sw__click__unpack(NULL, seen.packet_bytes - 1, seen.packet + 1);
+	assert_int_equal(click->actor_id, 31);
+	sw__click__free_unpacked(click, NULL);
+	message.actor_id = 31;
+	message.text = "Good day.";
+	give(&seen, SW_CHANNEL_SESSION, SW_MSG_DIALOGUE, &message);
+	assert_string_equal(seen.text, "Good day.");
+	stop(&seen);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(hello_is_first_and_says_who_we_are),
+		cmocka_unit_test(malformed_packets_are_counted_by_name),
+		cmocka_unit_test(joined_is_checked_field_by_field),
+		cmocka_unit_test(random_bytes_do_no_harm),
+		cmocka_unit_test(a_refusal_carries_its_text),
+		cmocka_unit_test(positions_before_enter_and_after_leave_are_ignored),
+		cmocka_unit_test(two_updates_in_one_packet_are_one),
+		cmocka_unit_test(a_gap_in_the_sequence_is_counted),
+		cmocka_unit_test(a_view_may_come_before_its_joined),
+		cmocka_unit_test(
+			inputs_repeat_the_seven_before_and_the_stop_is_repeated_until_confirmed),
+		cmocka_unit_test(directions_are_at_most_127_long),
+		cmocka_unit_test(dialogue_and_click),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

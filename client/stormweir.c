@@ -1,0 +1,297 @@
+#include "client/stormweir.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <enet/enet.h>
+
+#include "client/session.h"
+#include "proto/client.pb-c.h"
+#include "proto/message_types.h"
+
+#define NS_PER_MS            1000000ull
+#define SERVICE_NS           (50 * NS_PER_MS) /* ENet's retransmissions want a look this often */
+#define LEAVE_NS             (5000 * NS_PER_MS)
+#define CONNECT_MS           15000u
+#define ACTORS_MAX           16384u
+#define PACKET_BYTES_MAX     (1024u * 1024u)
+#define WAITING_BYTES_MAX    (4u * 1024u * 1024u)
+#define EVENTS_PER_SERVICE   4096 /* a flood must not keep swc_service from returning */
+#define TICKS_BEHIND_MAX     4u   /* after a longer pause the missed ticks are not made up for */
+#define CLIENT_BUILD_DEFAULT "stormweir-client 0.1"
+
+struct swc_client {
+	struct swc_session session;
+	ENetHost *host;
+	ENetPeer *peer; /* NULL once closed */
+	swc_event_fn *on_event;
+	void *ctx;
+	uint64_t service_ns; /* of the last swc_service; 0 before the first */
+	uint64_t tick_ns;    /* when the next input is due, while PLAYING */
+	uint64_t connect_deadline_ns, leave_deadline_ns;
+	uint32_t connect_timeout_ms;
+	uint32_t protocol_version;
+	uint32_t ticket_bytes;
+	bool sent;
+	uint8_t ticket[SWC_TICKET_BYTES_MAX];
+	char client_build[64];
+};
+
+static void on_session_event(void *ctx, const struct swc_event *event)
+{
+	struct swc_client *client = ctx;
+
+	if (client->on_event)
+		client->on_event(client->ctx, client, event);
+}
+
+static void on_session_send(
+	void *ctx, uint8_t channel, bool reliable, const uint8_t *bytes, uint32_t count)
+{
+	struct swc_client *client = ctx;
+	ENetPacket *packet;
+
+	if (!client->peer)
+		return;
+	packet = enet_packet_create(bytes, count, reliable ? ENET_PACKET_FLAG_RELIABLE : 0);
+	if (packet && enet_peer_send(client->peer, channel, packet))
+		enet_packet_destroy(packet); /* not connected any more */
+	client->sent = true;
+}
+
+int swc_open(const struct swc_config *config, struct swc_client **out)
+{
+	const char *build = config->client_build ? config->client_build : CLIENT_BUILD_DEFAULT;
+	struct swc_session_ops ops = {.send = on_session_send, .event = on_session_event};
+	struct swc_client *client;
+	ENetAddress address = {.port = config->port};
+
+	*out = NULL;
+	if (!config->address || !config->port || !config->ticket || !config->ticket_bytes ||
+		config->ticket_bytes > SWC_TICKET_BYTES_MAX ||
+		strlen(build) >= sizeof(client->client_build))
+		return -EINVAL;
+	if (enet_address_set_host_ip(&address, config->address) &&
+		enet_address_set_host(&address, config->address))
+		return -EHOSTUNREACH;
+
+	client = calloc(1, sizeof(*client));
+	if (!client)
+		return -ENOMEM;
+	ops.ctx = client;
+	swc_session_init(
+		&client->session, &ops, config->actors_max ? config->actors_max : ACTORS_MAX);
+	client->on_event = config->on_event;
+	client->ctx = config->ctx;
+	client->connect_timeout_ms =
+		config->connect_timeout_ms ? config->connect_timeout_ms : CONNECT_MS;
+	client->protocol_version =
+		config->protocol_version ? config->protocol_version : SW_PROTOCOL_VERSION;
+	client->ticket_bytes = config->ticket_bytes;
+	memcpy(client->ticket, config->ticket, config->ticket_bytes);
+	memcpy(client->client_build, build, strlen(build));
+
+	client->host = enet_host_create(NULL, 1, SW_CHANNELS, 0, 0);
+	if (!client->host)
+		goto fail;
+	client->host->maximumPacketSize = PACKET_BYTES_MAX;
+	client->host->maximumWaitingData = WAITING_BYTES_MAX;
+	if (config->checksum)
+		client->host->checksum = enet_crc32;
+	client->peer =
+		enet_host_connect(client->host, &address, SW_CHANNELS, client->protocol_version);
+	if (!client->peer)
+		goto fail;
+	*out = client;
+	return 0;
+
+fail:
+	swc_close(client);
+	return -ENOMEM;
+}
+
+void swc_close(struct swc_client *client)
+{
+	if (!client)
+		return;
+	if (client->peer)
+		enet_peer_disconnect_now(client->peer, 0);
+	if (client->host)
+		enet_host_destroy(client->host);
+	swc_session_free(&client->session);
+	free(client);
+}
+
+static void closed(struct swc_client *client, uint32_t reason, bool timed_out)
+{
+	struct swc_session *session = &client->session;
+	struct swc_event event = {.type = SWC_EVENT_DISCONNECTED};
+
+	event.disconnected.by_us = session->state == SWC_LEAVING;
+	event.disconnected.timed_out = timed_out;
+	event.disconnected.reason = reason;
+	event.disconnected.text = timed_out ? "no answer from the server" : swc_reason_text(reason);
+	if (session->refused_text[0]) {
+		event.disconnected.reason = session->refused_reason;
+		event.disconnected.text = session->refused_text;
+	}
+	session->state = SWC_CLOSED;
+	client->peer = NULL;
+	on_session_event(client, &event);
+}
+
+void swc_leave(struct swc_client *client)
+{
+	switch (client->session.state) {
+	case SWC_CONNECTING: /* there is no one to tell yet */
+		enet_peer_reset(client->peer);
+		client->session.state = SWC_LEAVING;
+		closed(client, SW_REASON_NONE, false);
+		break;
+	case SWC_ADMITTING:
+	case SWC_LOADING:
+	case SWC_PLAYING:
+		client->session.state = SWC_LEAVING;
+		client->leave_deadline_ns = client->service_ns + LEAVE_NS;
+		client->sent = true;
+		enet_peer_disconnect_later(client->peer, SW_REASON_NONE);
+		break;
+	case SWC_LEAVING:
+	case SWC_CLOSED:
+		break;
+	}
+}
+
+static void receive(struct swc_client *client)
+{
+	ENetEvent event;
+	int left = EVENTS_PER_SERVICE;
+
+	while (client->peer && left-- && enet_host_service(client->host, &event, 0) > 0) {
+		switch (event.type) {
+		case ENET_EVENT_TYPE_CONNECT:
+			swc_session_connected(&client->session, client->protocol_version,
+				client->ticket, client->ticket_bytes, client->client_build);
+			break;
+		case ENET_EVENT_TYPE_RECEIVE:
+			if (client->session.state != SWC_LEAVING)
+				swc_session_receive(&client->session, event.channelID,
+					event.packet->data, event.packet->dataLength);
+			enet_packet_destroy(event.packet);
+			break;
+		case ENET_EVENT_TYPE_DISCONNECT:
+			/* libenet reports its own time-out as a disconnect with data 0; a server
+			 * that closes always gives a reason. */
+			closed(client, event.data,
+				event.data == SW_REASON_NONE &&
+					client->session.state != SWC_LEAVING);
+			break;
+		case ENET_EVENT_TYPE_NONE:
+			break;
+		}
+	}
+}
+
+static void tick(struct swc_client *client, uint64_t now_ns)
+{
+	uint64_t period_ns = 1000 * NS_PER_MS / client->session.self.tick_hz;
+
+	if (!client->tick_ns || client->tick_ns + TICKS_BEHIND_MAX * period_ns < now_ns)
+		client->tick_ns = now_ns;
+	while (client->tick_ns <= now_ns && client->session.state == SWC_PLAYING) {
+		swc_session_tick(&client->session);
+		client->tick_ns += period_ns;
+	}
+}
+
+enum swc_state swc_service(struct swc_client *client, uint64_t now_ns)
+{
+	if (!client->connect_deadline_ns)
+		client->connect_deadline_ns = now_ns + client->connect_timeout_ms * NS_PER_MS;
+	client->service_ns = now_ns;
+	if (!client->peer)
+		return SWC_CLOSED;
+
+	receive(client);
+	if (client->session.state == SWC_PLAYING)
+		tick(client, now_ns);
+	if (client->peer && client->session.state < SWC_PLAYING &&
+		now_ns >= client->connect_deadline_ns) {
+		enet_peer_disconnect_now(client->peer, SW_REASON_NONE);
+		closed(client, SW_REASON_NONE, true);
+	}
+	if (client->peer && client->session.state == SWC_LEAVING &&
+		now_ns >= client->leave_deadline_ns) {
+		enet_peer_disconnect_now(client->peer, SW_REASON_NONE);
+		closed(client, SW_REASON_NONE, false);
+	}
+	if (client->sent) {
+		enet_host_flush(client->host);
+		client->sent = false;
+	}
+	return client->session.state;
+}
+
+int swc_fd(const struct swc_client *client)
+{
+	return client->host->socket;
+}
+
+uint64_t swc_due_ns(const struct swc_client *client)
+{
+	uint64_t due_ns = client->service_ns + SERVICE_NS;
+
+	if (!client->peer)
+		return UINT64_MAX;
+	if (client->session.state == SWC_PLAYING && client->tick_ns && client->tick_ns < due_ns)
+		due_ns = client->tick_ns;
+	return due_ns;
+}
+
+void swc_walk(struct swc_client *client, int dx, int dy)
+{
+	swc_session_walk(&client->session, dx, dy);
+}
+
+int swc_click(struct swc_client *client, uint32_t actor_id)
+{
+	if (client->session.state != SWC_PLAYING)
+		return -ENOTCONN;
+	swc_session_click(&client->session, actor_id);
+	return 0;
+}
+
+enum swc_state swc_state(const struct swc_client *client)
+{
+	return client->session.state;
+}
+
+const struct swc_self *swc_self(const struct swc_client *client)
+{
+	return &client->session.self;
+}
+
+const struct swc_stats *swc_stats(struct swc_client *client)
+{
+	if (client->peer) {
+		client->session.stats.rtt_ms = client->peer->roundTripTime;
+		client->session.stats.rtt_variance_ms = client->peer->roundTripTimeVariance;
+	}
+	return &client->session.stats;
+}
+
+uint32_t swc_actors(const struct swc_client *client)
+{
+	return client->session.view.count;
+}
+
+const struct swc_actor *swc_actor_at(const struct swc_client *client, uint32_t index)
+{
+	return &client->session.view.actors[index];
+}
+
+const struct swc_actor *swc_actor_find(const struct swc_client *client, uint32_t actor_id)
+{
+	return swc_view_find(&client->session.view, actor_id);
+}

@@ -1,0 +1,241 @@
+/* stormweir.h: connect to a Stormweir server, walk, and see who else is there.
+ *
+ *	struct swc_config config = { .address = "10.0.0.1", .port = 7777, .ticket = ticket,
+ *		.ticket_bytes = bytes, .on_event = see, .ctx = mine };
+ *	struct swc_client *client;
+ *	int error = swc_open(&config, &client);
+ *	while (swc_state(client) != SWC_CLOSED) {
+ *		poll(...swc_fd(client)..., 5);
+ *		swc_service(client, now_ns);    // calls see() for what happened
+ *	}
+ *	swc_close(client);
+ *
+ * It speaks docs/protocol.md over stock libenet 1.3.x, and predicts its own character's movement
+ * with the rules that the server uses (simulation/rules), so a step is seen at once and corrected
+ * only when the server disagrees.
+ *
+ * A client belongs to one thread; different clients may live in different threads. Nothing here
+ * blocks, sleeps, logs or starts a thread. Everything that comes from the server is checked; what
+ * cannot be read is counted under its name (SWC_REFUSALS) and otherwise ignored.
+ * Lengths are millimetres, headings 1/65536 turn (0 is +x, counter-clockwise), times nanoseconds of
+ * any monotonic clock. Functions that fail return a negative errno. */
+#ifndef SWC_STORMWEIR_H
+#define SWC_STORMWEIR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct swc_client;
+
+#define SWC_NAME_BYTES       32   /* an actor's or map's name with its final NUL */
+#define SWC_TEXT_BYTES_MAX   4096 /* the longest text the library passes on */
+#define SWC_TICKET_BYTES_MAX 1024
+
+/* Where a client stands. It only ever moves down this list (a change of map is JOINED again). */
+enum swc_state {
+	SWC_CONNECTING, /* ENet handshake */
+	SWC_ADMITTING,  /* Hello sent, no answer yet */
+	SWC_LOADING,    /* the ticket was good; the character is being loaded */
+	SWC_PLAYING,    /* on the map */
+	SWC_LEAVING,    /* swc_leave was called, its acknowledgement is awaited */
+	SWC_CLOSED,
+};
+
+enum swc_actor_kind { SWC_KIND_NONE, SWC_PLAYER, SWC_NPC, SWC_MONSTER };
+
+/* Someone in view, as the server said last. */
+struct swc_actor {
+	uint32_t actor_id;
+	int32_t x_mm, y_mm;
+	uint16_t heading;
+	uint32_t speed_mm_per_s; /* along heading; 0 at rest */
+	uint32_t tick;           /* of this position */
+	uint32_t enter_tick;
+	uint32_t appearance; /* 0xRRGGBB */
+	enum swc_actor_kind kind;
+	char name[SWC_NAME_BYTES];
+};
+
+/* One's own character. */
+struct swc_self {
+	uint64_t character_id; /* known from ADMITTED on */
+	uint32_t actor_id;     /* known from JOINED on, like all below */
+	char map[SWC_NAME_BYTES];
+	uint32_t width_mm, height_mm;
+	uint32_t tick_hz, speed_mm_per_s;
+	int32_t x_mm, y_mm; /* predicted: where to draw it */
+	uint16_t heading;
+	int32_t join_x_mm, join_y_mm;
+	int32_t server_x_mm, server_y_mm; /* the last position that the server sent */
+	uint32_t server_tick;
+	uint32_t input_sequence; /* of the newest input made */
+	uint32_t input_applied;  /* the last one the server is known to have applied */
+};
+
+/* What cannot be read or may not be. X(name, text) */
+#define SWC_REFUSALS(X)                                                                            \
+	X(EMPTY, "a packet without a type byte")                                                   \
+	X(TOO_LARGE, "a packet longer than any message may be")                                    \
+	X(UNKNOWN_TYPE, "a message type that no server sends")                                     \
+	X(WRONG_CHANNEL, "a known message on another channel than its own")                        \
+	X(PROTOBUF, "bytes that are not the type's protobuf")                                      \
+	X(OUT_OF_RANGE, "a field outside its range")                                               \
+	X(OUT_OF_ORDER, "a message that may not come at this point of a session")                  \
+	X(VIEW_FULL, "an actor beyond actors_max")                                                 \
+	X(NO_MEMORY, "an actor for whom no memory was left")
+
+#define SWC_REFUSAL_ENUM(name, text) SWC_REFUSAL_##name,
+enum swc_refusal { SWC_REFUSALS(SWC_REFUSAL_ENUM) SWC_REFUSAL_COUNT };
+const char *swc_refusal_text(enum swc_refusal refusal);
+
+struct swc_stats {
+	uint64_t updates;        /* WorldUpdates read */
+	uint64_t entity_states;  /* entity states in them */
+	uint64_t states_unknown; /* ... of actors not in view: ignored (normal, see protocol.md) */
+	uint64_t states_old;     /* ... older than what is known: ignored */
+	uint64_t view_changes;   /* ViewChanges read */
+	uint64_t enters, leaves; /* actors in them */
+	uint64_t
+		reliable_lost; /* numbers missing in ViewChange.sequence: always 0 if all is well */
+	uint64_t leaves_unknown; /* leaves of actors not in view: 0 if all is well */
+	uint64_t inputs;         /* inputs made */
+	uint64_t batches;        /* InputBatches sent */
+	uint64_t corrections;    /* the server placed the character elsewhere than predicted */
+	uint64_t correction_mm_max;
+	uint64_t
+		inputs_forgotten; /* too many inputs unconfirmed: prediction let go of the oldest */
+	uint64_t dialogues;
+	uint64_t refused[SWC_REFUSAL_COUNT];
+	uint32_t rtt_ms, rtt_variance_ms; /* ENet's estimate */
+};
+
+enum swc_event_type {
+	SWC_EVENT_CONNECTED,     /* ENet is connected and Hello is on its way */
+	SWC_EVENT_ADMITTED,      /* .admitted */
+	SWC_EVENT_REFUSED,       /* .refused; a DISCONNECTED follows */
+	SWC_EVENT_JOINED,        /* swc_self() is complete */
+	SWC_EVENT_DETAIL,        /* .detail */
+	SWC_EVENT_ENTER,         /* .actor came into view */
+	SWC_EVENT_LEAVE,         /* .actor is leaving view (last known state) */
+	SWC_EVENT_UPDATE,        /* .update: positions have been brought up to this tick */
+	SWC_EVENT_CORRECTED,     /* .corrected: the own character was moved */
+	SWC_EVENT_DIALOGUE,      /* .dialogue */
+	SWC_EVENT_ACTION_DENIED, /* .denied */
+	SWC_EVENT_DISCONNECTED,  /* .disconnected; the last event */
+};
+
+/* Pointers are valid during the call only. Strings are UTF-8 with a final NUL; control characters
+ * are left in, so filter before a terminal sees them. */
+struct swc_event {
+	enum swc_event_type type;
+	union {
+		struct {
+			uint64_t character_id;
+			const char *map, *node;
+		} admitted;
+		struct {
+			uint32_t reason; /* enum sw_disconnect_reason, or a newer server's */
+			const char *text;
+			uint32_t retry_after_ms; /* 0: not with this ticket */
+		} refused;
+		struct {
+			uint32_t level;
+			int64_t gold;
+			uint32_t appearance;
+		} detail;
+		const struct swc_actor *actor;
+		struct {
+			uint32_t tick, entities;
+		} update;
+		struct {
+			int32_t from_x_mm, from_y_mm, to_x_mm, to_y_mm;
+		} corrected;
+		struct {
+			uint32_t actor_id;
+			const char *text;
+		} dialogue;
+		struct {
+			uint32_t action; /* message type, proto/message_types.h */
+			uint32_t reason; /* ActionRefusal of client.proto */
+			const char *text;
+		} denied;
+		struct {
+			uint32_t reason; /* enum sw_disconnect_reason; 0 if timed_out or we left */
+			const char *text;
+			bool timed_out; /* no answer, or the server fell silent */
+			bool by_us;
+		} disconnected;
+	};
+};
+
+/* Called inside swc_service, on its thread. It may call anything here but swc_service and
+ * swc_close of the same client. */
+typedef void swc_event_fn(void *ctx, struct swc_client *client, const struct swc_event *event);
+
+struct swc_config {
+	const char *address; /* IPv4 in dots, or a name (then swc_open may block on DNS) */
+	uint16_t port;
+	const uint8_t *ticket;       /* a SignedTicket; copied */
+	uint32_t ticket_bytes;       /* 1..SWC_TICKET_BYTES_MAX */
+	const char *client_build;    /* free text for the server's log, at most 63 bytes; or NULL */
+	uint32_t protocol_version;   /* 0: the one this library speaks */
+	uint32_t connect_timeout_ms; /* until JOINED; 0: 15,000 */
+	uint32_t actors_max;         /* most in view; 0: 16,384 */
+	bool checksum;               /* ENet's CRC-32, if the server has it on */
+	swc_event_fn *on_event;      /* may be NULL */
+	void *ctx;
+};
+
+/* Begins to connect. On success *client is to be closed with swc_close. Returns
+ *   -EINVAL        a field outside the ranges above
+ *   -ENOMEM        no memory, or no socket
+ *   -EHOSTUNREACH  address is not known */
+int swc_open(const struct swc_config *config, struct swc_client **client);
+
+/* Frees it. Whoever is still connected vanishes at once, with one unreliable word to the server;
+ * call swc_leave first and wait for SWC_CLOSED to leave in good order. NULL is fine. */
+void swc_close(struct swc_client *client);
+
+/* Receives, makes the inputs that are due (tick_hz a second), sends. Call it when swc_fd is
+ * readable and at the latest at swc_due_ns. now_ns is monotonic. Never blocks. Returns the state.
+ */
+enum swc_state swc_service(struct swc_client *client, uint64_t now_ns);
+
+/* The UDP socket, for poll and epoll: readable when swc_service has something to receive. */
+int swc_fd(const struct swc_client *client);
+
+/* When swc_service should run even if nothing arrives. */
+uint64_t swc_due_ns(const struct swc_client *client);
+
+/* Walk in this direction from the next tick on, until told otherwise; (0, 0) stands still. Each
+ * axis -127..127; a length over 127 is shortened. Full speed is length 127. */
+void swc_walk(struct swc_client *client, int dx, int dy);
+
+/* Click an actor (an NPC). The answer is a DIALOGUE or an ACTION_DENIED event. Returns -ENOTCONN
+ * before JOINED and after the end. */
+int swc_click(struct swc_client *client, uint32_t actor_id);
+
+/* Leave in good order: what was sent before is delivered, then ENet disconnects. DISCONNECTED
+ * follows. Calling it again does nothing. */
+void swc_leave(struct swc_client *client);
+
+enum swc_state swc_state(const struct swc_client *client);
+const struct swc_self *swc_self(const struct swc_client *client);
+
+/* rtt is brought up to date by the call. Valid until swc_close. */
+const struct swc_stats *swc_stats(struct swc_client *client);
+
+/* Actors in view, without oneself, in no order: 0 ≤ index < swc_actors(). The pointers are valid
+ * until the next swc_service. find: NULL if not in view. */
+uint32_t swc_actors(const struct swc_client *client);
+const struct swc_actor *swc_actor_at(const struct swc_client *client, uint32_t index);
+const struct swc_actor *swc_actor_find(const struct swc_client *client, uint32_t actor_id);
+
+/* For a person: the text of an enum sw_disconnect_reason or an ActionRefusal; never NULL. */
+const char *swc_reason_text(uint32_t reason);
+const char *swc_denied_text(uint32_t reason);
+/* The short name of a reason ("TICKET_USED"); never NULL. */
+const char *swc_reason_name(uint32_t reason);
+
+#endif

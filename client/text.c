@@ -1,0 +1,55 @@
+/* The texts of reasons and refusals, for a person. */
+#include "client/stormweir.h"
+#include "proto/client.pb-c.h"
+#include "proto/message_types.h"
+
+const char *swc_reason_text(uint32_t reason)
+{
+#define REASON_TEXT(name, value, text)                                                             \
+	case value:                                                                                \
+		return text;
+	switch (reason) {
+		SW_DISCONNECT_REASONS(REASON_TEXT)
+	}
+	return "a reason that this client does not know";
+}
+
+const char *swc_reason_name(uint32_t reason)
+{
+#define REASON_NAME(name, value, text)                                                             \
+	case value:                                                                                \
+		return #name;
+	switch (reason) {
+		SW_DISCONNECT_REASONS(REASON_NAME)
+	}
+	return "UNKNOWN";
+}
+
+const char *swc_denied_text(uint32_t reason)
+{
+	switch ((Sw__ActionRefusal)reason) {
+	case SW__ACTION_REFUSAL__NOT_READY:
+		return "the character's details are still loading";
+	case SW__ACTION_REFUSAL__NO_SUCH_ACTOR:
+		return "no such actor in view";
+	case SW__ACTION_REFUSAL__TOO_FAR:
+		return "too far away";
+	case SW__ACTION_REFUSAL__NOT_AN_NPC:
+		return "that is not an NPC";
+	case SW__ACTION_REFUSAL__TOO_OFTEN:
+		return "too often";
+	case SW__ACTION_REFUSAL__SCRIPT_FAILED:
+		return "the NPC's script failed";
+	case SW__ACTION_REFUSAL__ACTION_REFUSAL_NONE:
+	default:
+		return "a reason that this client does not know";
+	}
+}
+
+const char *swc_refusal_text(enum swc_refusal refusal)
+{
+#define REFUSAL_TEXT(name, text) [SWC_REFUSAL_##name] = text,
+	static const char *const texts[SWC_REFUSAL_COUNT] = {SWC_REFUSALS(REFUSAL_TEXT)};
+
+	return texts[refusal];
+}
