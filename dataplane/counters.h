@@ -1,0 +1,55 @@
+/* counters.h: what a dataplane worker counts, group "dataplane". X(id, name, kind, help)
+ *
+ * The list begins with packet.h's refusals, so that a packet_drop is also the number of its
+ * counter. The worker that owns the set is its only writer. */
+#ifndef SW_DATAPLANE_COUNTERS_H
+#define SW_DATAPLANE_COUNTERS_H
+
+#include "common/counter.h"
+#include "dataplane/packet.h"
+
+/* clang-format off */
+#define DP_COUNTERS(X) \
+	PACKET_DROPS(X) \
+	X(RX_PACKETS, "rx_packets", COUNTER_SUM, "frames received from the ports") \
+	X(RX_BYTES, "rx_bytes", COUNTER_SUM, "bytes of them, without frame check sequence") \
+	X(RX_SEGMENTED, "drop_rx_segmented", COUNTER_SUM, "frames that came in several buffers: larger than the port's MTU allows") \
+	X(TX_PACKETS, "tx_packets", COUNTER_SUM, "frames given to the ports") \
+	X(TX_BYTES, "tx_bytes", COUNTER_SUM, "bytes of them, without frame check sequence") \
+	X(TX_NO_MBUF, "tx_no_mbuf", COUNTER_SUM, "sends put off because the queue's pool was empty: raise dataplane.mbufs") \
+	X(TX_FULL, "tx_full", COUNTER_SUM, "sends put off because the transmit ring was full: the link is slower than what is sent") \
+	X(TX_DROPPED, "drop_tx", COUNTER_SUM, "frames dropped at transmit: an ARP or ICMP answer without room, a frame that the port refused, or a port being reset") \
+	X(ARP_REPLIES, "arp_replies", COUNTER_SUM, "ARP requests answered") \
+	X(ICMP_ECHO_REPLIES, "icmp_echo_replies", COUNTER_SUM, "pings answered") \
+	X(TO_CONTROL, "to_control_messages", COUNTER_SUM, "client messages handed to control") \
+	X(TO_SHARD, "to_shard_messages", COUNTER_SUM, "client messages handed to shards") \
+	X(RELIABLE_HELD, "ring_full_reliable_held", COUNTER_SUM, "runs with a reliable message that were not taken, and so not acknowledged, because a ring was full: the client repeats them") \
+	X(UNRELIABLE_DROPPED, "drop_ring_full_unreliable", COUNTER_SUM, "unreliable client messages dropped because a ring was full") \
+	X(MESSAGE_EMPTY, "drop_message_empty", COUNTER_SUM, "client messages without a type byte") \
+	X(MESSAGE_UNKNOWN, "drop_message_unknown_range", COUNTER_SUM, "client messages whose type lies in no range") \
+	X(MESSAGE_CHAT, "drop_message_chat", COUNTER_SUM, "client chat messages: this node has no chat destination") \
+	X(MESSAGE_NO_ROUTE, "drop_message_no_route", COUNTER_SUM, "client messages for a map while the client is on none") \
+	X(MESSAGE_OVERSIZE, "drop_message_oversize", COUNTER_SUM, "client messages larger than a ring message") \
+	X(EVENTS_PUT_OFF, "ring_full_events_put_off", COUNTER_SUM, "tries to hand on a connect, leave or route event that found the ring full; tried again") \
+	X(RING_SENDS, "ring_sends", COUNTER_SUM, "messages that control and shards asked to send") \
+	X(SEND_STALE, "drop_send_stale", COUNTER_SUM, "sends and disconnects for a peer that is gone") \
+	X(SEND_INVALID, "drop_send_invalid", COUNTER_SUM, "sends on a channel the client does not have, empty, or too large") \
+	X(SEND_NO_MEMORY, "drop_send_no_memory", COUNTER_SUM, "sends dropped because the peer's queue or the engine's memory is full") \
+	X(ROUTES_SET, "routes_set", COUNTER_SUM, "routes set by shards") \
+	X(ROUTES_STALE, "routes_stale", COUNTER_SUM, "routes asked for a peer that was gone; answered with its leave") \
+	X(RING_UNKNOWN, "drop_ring_unknown", COUNTER_SUM, "ring messages of a type or size that the dataplane does not take: our own bug") \
+	X(PORT_RESETS, "port_resets", COUNTER_SUM, "times a queue was let go because its port asked for a reset (the PF reset the VF)") \
+	X(POLLS, "polls", COUNTER_SUM, "turns of the poll loop") \
+	X(POLLS_BUSY, "polls_busy", COUNTER_SUM, "turns that found work")
+/* clang-format on */
+
+#define DP_COUNTER_ENUM(id, name, kind, help) DP_C_##id,
+enum dp_counter { DP_COUNTERS(DP_COUNTER_ENUM) DP_COUNTER_COUNT };
+
+_Static_assert((int)DP_C_ETH_SHORT == (int)PACKET_DROP_ETH_SHORT &&
+		       (int)DP_C_UDP_OTHER_PORT == (int)PACKET_DROP_UDP_OTHER_PORT,
+	"a packet_drop is the number of its counter");
+
+extern const struct counter_desc dp_counter_desc[DP_COUNTER_COUNT];
+
+#endif

@@ -1,0 +1,219 @@
+#include <dirent.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <rte_eal.h>
+#include <rte_errno.h>
+#include <rte_ethdev.h>
+
+#include "dataplane/eal.h"
+
+static long read_number(const char *path)
+{
+	FILE *file = fopen(path, "r");
+	long value = 0;
+
+	if (!file)
+		return 0;
+	if (fscanf(file, "%ld", &value) != 1)
+		value = 0;
+	fclose(file);
+	return value;
+}
+
+/* Sums <name> over all page sizes. */
+static long hugepages(const char *name)
+{
+	DIR *folder = opendir("/sys/kernel/mm/hugepages");
+	struct dirent *entry;
+	long sum = 0;
+
+	if (!folder)
+		return 0;
+	while ((entry = readdir(folder))) {
+		char path[512];
+
+		if (strncmp(entry->d_name, "hugepages-", 10))
+			continue;
+		snprintf(path, sizeof(path), "/sys/kernel/mm/hugepages/%s/%s", entry->d_name, name);
+		sum += read_number(path);
+	}
+	closedir(folder);
+	return sum;
+}
+
+/* Files that a killed run leaves behind hold their pages. */
+static int hugepage_leftovers(void)
+{
+	DIR *folder = opendir("/dev/hugepages");
+	struct dirent *entry;
+	int count = 0;
+
+	if (!folder)
+		return 0;
+	while ((entry = readdir(folder)))
+		count += strstr(entry->d_name, "map_") != NULL;
+	closedir(folder);
+	return count;
+}
+
+static bool has_argument(int argc, char **argv, const char *name)
+{
+	for (int i = 1; i < argc && strcmp(argv[i], "--"); i++)
+		if (!strcmp(argv[i], name))
+			return true;
+	return false;
+}
+
+static int explain_hugepages(FILE *errors)
+{
+	long total = hugepages("nr_hugepages");
+	int left = hugepage_leftovers();
+
+	if (total == 0)
+		fprintf(errors, "eal: this machine has no hugepages. Reserve some (sysctl "
+				"vm.nr_hugepages=512), or run without: --no-huge -m 256\n");
+	else if (left)
+		fprintf(errors,
+			"eal: all %ld hugepages are taken, and /dev/hugepages holds %d files of "
+			"running or killed DPDK programs. Remove those of killed ones (rm "
+			"/dev/hugepages/*map_*), reserve more, or run with --no-huge -m 256\n",
+			total, left);
+	else
+		fprintf(errors,
+			"eal: all %ld hugepages are taken by others. Reserve more (sysctl "
+			"vm.nr_hugepages), or run with --no-huge -m 256\n",
+			total);
+	return -ENOMEM;
+}
+
+static void explain_eal(int error, FILE *errors)
+{
+	switch (error) {
+	case EACCES:
+	case EPERM:
+		fprintf(errors, "eal: not permitted: run as root, or give the user hugepages, "
+				"/dev/vfio and CAP_NET_RAW\n");
+		break;
+	case EAGAIN:
+	case EEXIST:
+		fprintf(errors, "eal: another DPDK program runs under the same --file-prefix; give "
+				"each its own\n");
+		break;
+	case EALREADY:
+		fprintf(errors, "eal: started twice in one process\n");
+		break;
+	case ENOMEM:
+		fprintf(errors, "eal: not enough memory: lower -m, or reserve more hugepages\n");
+		break;
+	case ENOEXEC:
+		fprintf(errors, "eal: a service core could not be started\n");
+		break;
+	case ENODEV:
+		fprintf(errors, "eal: a device of the command line could not be opened (the lines "
+				"above name it): see --vdev and -a\n");
+		break;
+	case EINVAL:
+		fprintf(errors,
+			"eal: an argument before \"--\" is wrong (the lines above name it). "
+			"With hugepages and as root IOVA is PA, without root VA: force one with "
+			"--iova-mode=va. --no-huge does not go with --in-memory\n");
+		break;
+	default:
+		fprintf(errors,
+			"eal: start failed: %s. Is another DPDK program running under this "
+			"--file-prefix? Is a VFIO group not viable (all its functions must be "
+			"bound to vfio-pci)?\n",
+			rte_strerror(error));
+	}
+}
+
+int dp_eal_init(int argc, char **argv, FILE *errors)
+{
+	int used;
+
+	if (!has_argument(argc, argv, "--no-huge") && hugepages("free_hugepages") == 0)
+		return explain_hugepages(errors);
+	rte_errno = 0;
+	used = rte_eal_init(argc, argv);
+	if (used < 0) {
+		int error = rte_errno > 0 ? rte_errno : EINVAL;
+
+		explain_eal(error, errors);
+		return -error;
+	}
+	return used;
+}
+
+void dp_eal_cleanup(void)
+{
+	rte_eal_cleanup();
+}
+
+/* "0000:3b:02.0" */
+static bool is_pci(const char *device)
+{
+	unsigned domain, bus, slot, function;
+	char end;
+
+	return sscanf(device, "%x:%x:%x.%x%c", &domain, &bus, &slot, &function, &end) == 4;
+}
+
+static void explain_pci(const char *device, FILE *errors)
+{
+	char path[512], driver[512];
+	const char *name;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s", device);
+	if (access(path, F_OK)) {
+		fprintf(errors,
+			"  no PCI function %s on this machine; for a VF: echo 4 > "
+			"/sys/class/net/<pf>/device/sriov_numvfs, then lspci\n",
+			device);
+		return;
+	}
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/driver", device);
+	n = readlink(path, driver, sizeof(driver) - 1);
+	driver[n > 0 ? n : 0] = 0;
+	name = strrchr(driver, '/') ? strrchr(driver, '/') + 1 : "none";
+	if (!strcmp(name, "vfio-pci"))
+		fprintf(errors,
+			"  it is bound to vfio-pci, but EAL did not take it: was another device "
+			"allowed with -a? Is its VFIO group not viable? All functions in "
+			"/sys/bus/pci/devices/%s/iommu_group/devices must be bound to vfio-pci or "
+			"to none\n",
+			device);
+	else
+		fprintf(errors,
+			"  it is bound to driver %s; dpdk-devbind.py -b vfio-pci %s (mlx5 stays on "
+			"its kernel driver)\n",
+			name, device);
+}
+
+void dp_eal_explain_missing(const char *device, FILE *errors)
+{
+	uint16_t id;
+	int count = 0;
+
+	fprintf(errors, "port %s: EAL knows no such port. It has:", device);
+	RTE_ETH_FOREACH_DEV(id)
+	{
+		char name[RTE_ETH_NAME_MAX_LEN];
+
+		if (!rte_eth_dev_get_name_by_port(id, name))
+			fprintf(errors, " %s", name);
+		count++;
+	}
+	fprintf(errors, count ? "\n" : " none\n");
+	if (is_pci(device))
+		explain_pci(device, errors);
+	else
+		fprintf(errors,
+			"  a virtual port is made by an EAL argument before \"--\", e.g. "
+			"--vdev=%s,iface=<veth>\n",
+			device);
+}

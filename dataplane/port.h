@@ -1,0 +1,78 @@
+/* port.h: a DPDK Ethernet port, physical (a PCI function) or virtual (net_af_xdp, net_memif,
+ * net_ring, net_af_packet, net_tap, net_pcap, net_null), opened from the configuration.
+ *
+ * The main thread opens and closes. Each queue pair belongs to one dataplane worker
+ * (dp_port_queue_worker), which alone receives from, sends to and allocates for it (wire.c). */
+#ifndef SW_DATAPLANE_PORT_H
+#define SW_DATAPLANE_PORT_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "common/config.h"
+#include "dataplane/packet.h"
+
+#define DP_PORT_QUEUES_MAX 64u
+#define DP_BURST_MAX       256u
+
+struct rte_mempool;
+
+enum dp_port_state {
+	DP_PORT_RUNNING,
+	DP_PORT_LEAVING, /* asked to reset: workers let go of their queues */
+	DP_PORT_FAILED,  /* the reset failed, or the device was removed; stays so */
+};
+
+/* Read-only after dp_port_open, but for the fields that say otherwise. */
+struct dp_port {
+	char name[CONFIG_TEXT_BYTES];
+	uint32_t index; /* in config->ports */
+	uint16_t id;    /* DPDK's */
+	uint16_t queues;
+	uint16_t rxd, txd;         /* as the port adjusted them */
+	uint32_t mtu;              /* bytes of an IP packet */
+	uint32_t frame_bytes_max;  /* largest frame that fits a buffer of the pools */
+	struct packet_local local; /* our MAC is the port's own: a VF drops what has another */
+	bool tx_checksum_offload;
+	struct rte_mempool *pool[DP_PORT_QUEUES_MAX]; /* one per queue, for both directions */
+	const struct sw_config *config;
+
+	_Atomic uint32_t state; /* enum dp_port_state; event thread and main write, workers read */
+	_Atomic uint32_t let_go[DP_PORT_QUEUES_MAX]; /* queue's worker sets, main clears */
+};
+
+/* Main thread, after dp_eal_init. Opens config->ports[index], all queues started. config must
+ * outlive the port. Returns 0, or -errno after it has said on log what is wrong and what to do
+ * (-ENODEV no such port, -EINVAL address, queue or MTU limits, -ENOMEM pools). Warnings (no RSS,
+ * link down, descriptors adjusted, MTU not settable) go to log too. */
+int dp_port_open(const struct sw_config *config, uint32_t index, FILE *log, struct dp_port **out);
+
+/* Main thread, after the workers have stopped. Stops, closes, gives the pools back. NULL is fine.
+ */
+void dp_port_close(struct dp_port *port);
+
+/* Which worker polls this queue: queues of all ports, counted through, dealt out in turn. */
+uint32_t dp_port_queue_worker(const struct sw_config *config, uint32_t port_index, uint32_t queue);
+
+/* Main or control thread, about once a second: if the PF reset our VF (RTE_ETH_EVENT_INTR_RESET)
+ * and the workers have let go of its queues, resets and restarts the port. Says so on log. */
+void dp_port_maintain(struct dp_port *port, FILE *log);
+
+/* Any thread: what RTE_ETH_EVENT_INTR_RESET does. */
+void dp_port_ask_reset(struct dp_port *port);
+
+/* Any thread but a worker. Frames the port lost before we saw them: no free buffer, full ring. */
+struct dp_port_losses {
+	uint64_t no_mbuf, missed, rx_errors, tx_errors;
+};
+void dp_port_losses(const struct dp_port *port, struct dp_port_losses *out);
+
+/* "10.0.0.1" or "10.0.0.1/24" to a host order address. False when it is neither. */
+bool dp_port_address(const char *text, uint32_t *ip);
+
+/* Buffers that each queue's pool gets for this port: the sum stands in port.c. */
+uint32_t dp_port_mbufs(const struct sw_config *config, uint32_t rxd, uint32_t txd);
+
+#endif
