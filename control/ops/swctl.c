@@ -1,0 +1,49 @@
+/* swctl: the operator's tool; see swctl.h. */
+#include "control/ops/swctl.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char help[] =
+	"swctl: looks after a Stormweir node\n"
+	"\n"
+	"  swctl ticket-key --out-dir DIR [--id N]\n"
+	"      makes a key pair for login tickets: the secret half in DIR/ticket-N.key (mode "
+	"0600), the\n"
+	"      lines for the server's configuration on standard output. --id is 1 by default.\n"
+	"\n"
+	"  swctl ticket --key FILE --character ID --name NAME [--account ID] [--realm N] [--ttl "
+	"SECONDS]\n"
+	"               [--count N] [--out FILE [--raw]]\n"
+	"      signs login tickets, one base64 line each, to standard output or to --out.\n"
+	"      account and realm are 1 by default, ttl is 300. With --count, characters are ID, "
+	"ID+1, ...\n"
+	"      and names are NAME1, NAME2, ...; --first-character is the same as --character.\n"
+	"      --raw writes the bytes instead: to FILE, or to FILE.<character> where there are "
+	"several.\n"
+	"\n"
+	"  swctl help\n";
+
+int main(int argc, char **argv)
+{
+	static const struct {
+		const char *verb;
+		int (*run)(int argc, char **argv);
+	} verbs[] = {
+		{"ticket", swctl_ticket},
+		{"ticket-key", swctl_ticket_key},
+	};
+	const char *verb = argc > 1 ? argv[1] : "";
+
+	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
+		if (!strcmp(verb, verbs[i].verb))
+			return verbs[i].run(argc - 1, argv + 1);
+	if (!strcmp(verb, "help") || !strcmp(verb, "--help") || !strcmp(verb, "-h")) {
+		fputs(help, stdout);
+		return 0;
+	}
+	if (verb[0])
+		fprintf(stderr, "swctl: there is no \"%s\"\n\n", verb);
+	fputs(help, stderr);
+	return 2;
+}
