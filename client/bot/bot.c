@@ -1,0 +1,183 @@
+#include "client/bot/bot.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define NS_PER_S      1000000000ull
+#define CLICK_NEAR_MM 1500
+
+static void on_event(void *ctx, struct swc_client *client, const struct swc_event *event)
+{
+	struct bot *bot = ctx;
+
+	switch (event->type) {
+	case SWC_EVENT_CONNECTED:
+		bot->connected = true;
+		break;
+	case SWC_EVENT_ADMITTED:
+		bot->admitted = true;
+		break;
+	case SWC_EVENT_REFUSED:
+		bot->refused = true;
+		bot->refused_reason = event->refused.reason;
+		break;
+	case SWC_EVENT_JOINED:
+		bot->joined = true;
+		break;
+	case SWC_EVENT_DETAIL:
+		bot->detailed = true;
+		break;
+	case SWC_EVENT_ENTER:
+		if (event->actor->kind == SWC_PLAYER)
+			bot->players_entered++;
+		if (!bot->index && bot->options->click && event->actor->kind == SWC_NPC &&
+			!strcmp(event->actor->name, bot->options->click))
+			bot->npc_actor = event->actor->actor_id;
+		break;
+	case SWC_EVENT_LEAVE:
+		bot->actors_left++;
+		if (event->actor->actor_id == bot->npc_actor)
+			bot->npc_actor = 0;
+		break;
+	case SWC_EVENT_DIALOGUE:
+		if (!bot->has_dialogue)
+			snprintf(bot->dialogue, sizeof(bot->dialogue), "%s", event->dialogue.text);
+		bot->has_dialogue = true;
+		break;
+	case SWC_EVENT_DISCONNECTED:
+		bot->closed = true;
+		bot->left_by_us = event->disconnected.by_us;
+		bot->timed_out = event->disconnected.timed_out;
+		bot->disconnect_reason = event->disconnected.reason;
+		snprintf(bot->end_text, sizeof(bot->end_text), "%s", event->disconnected.text);
+		break;
+	case SWC_EVENT_UPDATE:
+	case SWC_EVENT_CORRECTED:
+	case SWC_EVENT_ACTION_DENIED: /* too far, too often: the next try comes by itself */
+		break;
+	}
+	(void)client;
+}
+
+int bot_open(
+	struct bot *bot, uint32_t index, const struct options *options, const struct ticket *ticket)
+{
+	struct swc_config config = {.address = options->server,
+		.port = options->port,
+		.ticket = ticket->data,
+		.ticket_bytes = ticket->bytes,
+		.client_build = "stormweir-bot 0.1",
+		.protocol_version = options->protocol_version,
+		.connect_timeout_ms = options->connect_timeout_s * 1000,
+		.checksum = options->checksum,
+		.on_event = on_event,
+		.ctx = bot};
+
+	*bot = (struct bot){.index = index, .options = options};
+	walker_init(&bot->walker, options->seed, index);
+	return swc_open(&config, &bot->client);
+}
+
+/* Walks to the NPC and clicks it once a second until it speaks. Returns whether it had something to
+ * do. */
+static bool go_and_click(struct bot *bot, uint64_t now_ns)
+{
+	const struct swc_self *self = swc_self(bot->client);
+	const struct swc_actor *npc = swc_actor_find(bot->client, bot->npc_actor);
+	int64_t x, y;
+	int dx, dy;
+
+	if (!bot->npc_actor || !npc || bot->has_dialogue)
+		return false;
+	x = (int64_t)npc->x_mm - self->x_mm;
+	y = (int64_t)npc->y_mm - self->y_mm;
+	if (x * x + y * y > (int64_t)CLICK_NEAR_MM * CLICK_NEAR_MM) {
+		walker_towards(self->x_mm, self->y_mm, npc->x_mm, npc->y_mm, &dx, &dy);
+		swc_walk(bot->client, dx, dy);
+		return true;
+	}
+	swc_walk(bot->client, 0, 0);
+	if (now_ns >= bot->click_ns) {
+		bot->click_ns = now_ns + NS_PER_S;
+		bot->clicks++;
+		swc_click(bot->client, bot->npc_actor);
+	}
+	return true;
+}
+
+void bot_step(struct bot *bot, uint64_t now_ns, bool walk)
+{
+	if (swc_state(bot->client) == SWC_PLAYING && !go_and_click(bot, now_ns)) {
+		if (walk) {
+			walker_step(&bot->walker, swc_self(bot->client), now_ns);
+			swc_walk(bot->client, bot->walker.dx, bot->walker.dy);
+		} else {
+			swc_walk(bot->client, 0, 0);
+		}
+	}
+	swc_service(bot->client, now_ns);
+}
+
+uint64_t bot_refusals(const struct bot *bot)
+{
+	uint64_t sum = 0;
+
+	for (int i = 0; i < SWC_REFUSAL_COUNT; i++)
+		sum += swc_stats(bot->client)->refused[i];
+	return sum;
+}
+
+static const char *wrong(const struct bot *bot)
+{
+	const struct options *options = bot->options;
+	const struct swc_stats *stats;
+
+	if (!bot->client)
+		return "was never started";
+	stats = swc_stats(bot->client);
+	if (options->expect_refused != REASON_ANY) {
+		if (bot->joined)
+			return "joined, though a refusal was expected";
+		if (bot->disconnect_reason != options->expect_refused || bot->timed_out)
+			return bot->closed ? "was refused for another reason" : "was not refused";
+		return NULL;
+	}
+	if (bot->refused)
+		return "was refused";
+	if (!bot->connected)
+		return "could not connect";
+	if (!bot->joined)
+		return "did not join";
+	if (options->expect_disconnect != REASON_ANY) {
+		if (!bot->closed || bot->left_by_us)
+			return "was not disconnected";
+		if (bot->timed_out || bot->disconnect_reason != options->expect_disconnect)
+			return "was disconnected for another reason";
+	} else if (bot->closed && !bot->left_by_us) {
+		return "was disconnected";
+	}
+	if (stats->reliable_lost)
+		return "lost reliable messages";
+	if (stats->leaves_unknown)
+		return "saw someone leave who had not come";
+	if (bot_refusals(bot))
+		return "got messages that cannot be read";
+	if (bot->players_entered < options->expect_enters)
+		return "saw too few players come";
+	if (!bot->index && options->click && !bot->has_dialogue)
+		return "got no answer from the NPC";
+	if (bot->mismatch[0])
+		return bot->mismatch;
+	return NULL;
+}
+
+bool bot_well(const struct bot *bot, char *why, size_t why_bytes)
+{
+	const char *what = wrong(bot);
+
+	if (what && bot->end_text[0] && !bot->left_by_us)
+		snprintf(why, why_bytes, "%s (%s)", what, bot->end_text);
+	else
+		snprintf(why, why_bytes, "%s", what ? what : "");
+	return !what;
+}

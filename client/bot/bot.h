@@ -1,0 +1,45 @@
+/* bot.h: one bot: a client, what it does, and what happened to it. One thread for all bots. */
+#ifndef SWC_BOT_BOT_H
+#define SWC_BOT_BOT_H
+
+#include "client/bot/options.h"
+#include "client/bot/tickets.h"
+#include "client/bot/walker.h"
+#include "client/stormweir.h"
+
+struct bot {
+	struct swc_client *client; /* NULL before its turn to connect */
+	const struct options *options;
+	struct walker walker;
+	uint32_t index;
+	bool ready; /* its socket is readable */
+	bool connected, admitted, joined, detailed, closed;
+	bool left_by_us, timed_out;
+	uint32_t refused_reason, disconnect_reason;
+	bool refused;
+	char end_text[256];
+	uint32_t players_entered, actors_left;
+	/* clicking */
+	uint32_t npc_actor;
+	uint64_t click_ns; /* when it may click (again) */
+	uint32_t clicks;
+	bool has_dialogue;
+	char dialogue[1024];
+	char mismatch[128]; /* --expect-positions: what differs; empty if nothing */
+};
+
+/* Begins to connect. Returns 0 or a negative errno of swc_open. */
+int bot_open(struct bot *bot, uint32_t index, const struct options *options,
+	const struct ticket *ticket);
+
+/* Services the client and decides where to walk. walk is false when all bots are to stand still. */
+void bot_step(struct bot *bot, uint64_t now_ns, bool walk);
+
+/* Whether this bot did what the options want. Writes the first thing that is wrong to why, or "".
+ */
+bool bot_well(const struct bot *bot, char *why, size_t why_bytes);
+
+/* Packets and messages that could not be read, all kinds together. */
+uint64_t bot_refusals(const struct bot *bot);
+
+#endif

@@ -1,0 +1,28 @@
+/* options.h: the bot's command line. */
+#ifndef SWC_BOT_OPTIONS_H
+#define SWC_BOT_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define REASON_ANY UINT32_MAX
+
+struct options {
+	const char *server, *tickets, *report, *expect_positions, *click;
+	uint16_t port;
+	uint32_t bots, first_ticket;
+	uint32_t seconds; /* 0: until SIGINT */
+	uint32_t stand_still_last_s, leave_over_s;
+	uint32_t connects_per_s, connect_timeout_s;
+	uint32_t expect_enters, expect_leaves;
+	uint32_t expect_refused,
+		expect_disconnect; /* enum sw_disconnect_reason; REASON_ANY: none */
+	uint32_t protocol_version;
+	uint64_t seed;
+	bool still, show, checksum;
+};
+
+/* Returns 0; 1 when --help was answered; -1 after saying on stderr what is wrong. */
+int options_parse(struct options *options, int argc, char **argv);
+
+#endif

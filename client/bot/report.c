@@ -1,0 +1,176 @@
+#include "client/bot/report.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <jansson.h>
+
+void report_totals(const struct bot *bots, uint32_t count, struct totals *totals)
+{
+	char why[256];
+
+	*totals = (struct totals){.bots = count};
+	for (uint32_t i = 0; i < count; i++) {
+		const struct bot *bot = &bots[i];
+		const struct swc_stats *stats;
+
+		totals->well += bot_well(bot, why, sizeof(why));
+		if (!bot->client)
+			continue;
+		stats = swc_stats(bot->client);
+		totals->connected += bot->connected;
+		totals->joined += bot->joined;
+		totals->playing += swc_state(bot->client) == SWC_PLAYING;
+		totals->closed += bot->closed;
+		totals->refused += bot->refused;
+		totals->updates += stats->updates;
+		totals->entity_states += stats->entity_states;
+		totals->enters += stats->enters;
+		totals->leaves += stats->leaves;
+		totals->reliable_lost += stats->reliable_lost;
+		totals->corrections += stats->corrections;
+		totals->inputs += stats->inputs;
+		totals->unreadable += bot_refusals(bot);
+		totals->rtt_ms_sum += stats->rtt_ms;
+	}
+}
+
+static json_t *position(int32_t x_mm, int32_t y_mm)
+{
+	return json_pack("{s:i, s:i}", "x_mm", x_mm, "y_mm", y_mm);
+}
+
+#define N(value) ((json_int_t)(value))
+
+static json_t *bot_json(const struct bot *bot)
+{
+	const struct swc_self *self;
+	const struct swc_stats *stats;
+	json_t *json, *unreadable;
+	char why[256];
+	bool well = bot_well(bot, why, sizeof(why));
+
+	if (!bot->client)
+		return json_pack("{s:i, s:b, s:s}", "bot", (int)bot->index, "well", 0, "why", why);
+	self = swc_self(bot->client);
+	stats = swc_stats(bot->client);
+	json = json_pack("{s:I, s:I, s:I, s:b, s:s, s:b, s:b, s:b, s:b}", "bot", N(bot->index),
+		"character_id", N(self->character_id), "actor_id", N(self->actor_id), "well", well,
+		"why", why, "connected", bot->connected, "admitted", bot->admitted, "joined",
+		bot->joined, "detail", bot->detailed);
+	if (bot->joined) {
+		json_object_set_new(json, "map", json_string(self->map));
+		json_object_set_new(json, "join", position(self->join_x_mm, self->join_y_mm));
+		json_object_set_new(json, "last", position(self->server_x_mm, self->server_y_mm));
+		json_object_set_new(json, "last_tick", json_integer(N(self->server_tick)));
+		json_object_set_new(json, "in_view", json_integer(N(swc_actors(bot->client))));
+	}
+	json_object_update_new(json,
+		json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, "
+			  "s:I}",
+			"updates", N(stats->updates), "entity_states", N(stats->entity_states),
+			"view_changes", N(stats->view_changes), "enters", N(stats->enters),
+			"leaves", N(stats->leaves), "players_entered", N(bot->players_entered),
+			"reliable_lost", N(stats->reliable_lost), "leaves_unknown",
+			N(stats->leaves_unknown), "states_unknown", N(stats->states_unknown),
+			"states_old", N(stats->states_old), "inputs", N(stats->inputs),
+			"corrections", N(stats->corrections), "correction_mm_max",
+			N(stats->correction_mm_max), "rtt_ms", N(stats->rtt_ms), "clicks",
+			N(bot->clicks)));
+	unreadable = json_object();
+#define COUNT(name, text)                                                                          \
+	if (stats->refused[SWC_REFUSAL_##name])                                                    \
+		json_object_set_new(                                                               \
+			unreadable, #name, json_integer(N(stats->refused[SWC_REFUSAL_##name])));
+	SWC_REFUSALS(COUNT)
+	json_object_set_new(json, "unreadable", unreadable);
+	if (bot->refused)
+		json_object_set_new(
+			json, "refused", json_string(swc_reason_name(bot->refused_reason)));
+	if (bot->closed) {
+		json_object_set_new(json, "disconnect",
+			json_string(bot->timed_out    ? "TIMED_OUT"
+				    : bot->left_by_us ? "LEFT"
+						      : swc_reason_name(bot->disconnect_reason)));
+		json_object_set_new(json, "disconnect_text", json_string(bot->end_text));
+	}
+	if (bot->has_dialogue)
+		json_object_set_new(json, "dialogue", json_string(bot->dialogue));
+	return json;
+}
+
+int report_write(const char *path, const struct bot *bots, uint32_t count)
+{
+	json_t *list = json_array(), *json;
+	struct totals totals;
+	int error;
+
+	for (uint32_t i = 0; i < count; i++)
+		json_array_append_new(list, bot_json(&bots[i]));
+	report_totals(bots, count, &totals);
+	json = json_pack("{s:{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}, s:o}",
+		"totals", "bots", N(totals.bots), "well", N(totals.well), "connected",
+		N(totals.connected), "joined", N(totals.joined), "refused", N(totals.refused),
+		"updates", N(totals.updates), "enters", N(totals.enters), "leaves",
+		N(totals.leaves), "reliable_lost", N(totals.reliable_lost), "corrections",
+		N(totals.corrections), "inputs", N(totals.inputs), "unreadable",
+		N(totals.unreadable), "bots", list);
+	if (!json)
+		return -ENOMEM;
+	errno = 0;
+	error = json_dump_file(json, path, JSON_INDENT(1) | JSON_PRESERVE_ORDER);
+	json_decref(json);
+	return error ? (errno ? -errno : -EIO) : 0;
+}
+
+static const json_t *by_character(const json_t *list, uint64_t character_id)
+{
+	size_t i;
+	json_t *entry;
+
+	json_array_foreach(list, i, entry)
+	{
+		if ((uint64_t)json_integer_value(json_object_get(entry, "character_id")) ==
+			character_id)
+			return json_object_get(entry, "last");
+	}
+	return NULL;
+}
+
+int report_compare(const char *path, struct bot *bots, uint32_t count)
+{
+	json_error_t error;
+	json_t *json = json_load_file(path, 0, &error);
+	int differ = 0;
+
+	if (!json || !json_is_array(json_object_get(json, "bots"))) {
+		fprintf(stderr, "stormweir-bot: %s: not a report: %s\n", path,
+			json ? "it has no list of bots" : error.text);
+		json_decref(json);
+		return -1;
+	}
+	for (uint32_t i = 0; i < count; i++) {
+		struct bot *bot = &bots[i];
+		const struct swc_self *self = bot->client ? swc_self(bot->client) : NULL;
+		const json_t *last;
+		json_int_t x, y;
+
+		if (!bot->joined)
+			continue; /* not well in any case */
+		last = by_character(json_object_get(json, "bots"), self->character_id);
+		x = json_integer_value(json_object_get(last, "x_mm"));
+		y = json_integer_value(json_object_get(last, "y_mm"));
+		if (!last)
+			snprintf(bot->mismatch, sizeof(bot->mismatch), "is not in %.80s", path);
+		else if (x != self->join_x_mm || y != self->join_y_mm)
+			snprintf(bot->mismatch, sizeof(bot->mismatch),
+				"joined at %d, %d mm; was last at %lld, %lld mm", self->join_x_mm,
+				self->join_y_mm, (long long)x, (long long)y);
+		else
+			continue;
+		differ++;
+	}
+	json_decref(json);
+	return differ;
+}

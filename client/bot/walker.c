@@ -1,0 +1,53 @@
+#include "client/bot/walker.h"
+
+#define NS_PER_MS 1000000ull
+
+/* splitmix64 (Steele, Lea, Flood 2014) */
+static uint64_t next(uint64_t *random)
+{
+	uint64_t z = (*random += 0x9e3779b97f4a7c15ull);
+
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
+	z = (z ^ z >> 27) * 0x94d049bb133111ebull;
+	return z ^ z >> 31;
+}
+
+void walker_init(struct walker *walker, uint64_t seed, uint32_t index)
+{
+	*walker = (struct walker){.random = seed};
+	walker->random = next(&walker->random) + index;
+	next(&walker->random);
+}
+
+void walker_towards(int64_t x_mm, int64_t y_mm, int64_t to_x_mm, int64_t to_y_mm, int *dx, int *dy)
+{
+	int64_t x = to_x_mm - x_mm, y = to_y_mm - y_mm;
+	int64_t longer = (x < 0 ? -x : x) > (y < 0 ? -y : y) ? (x < 0 ? -x : x) : (y < 0 ? -y : y);
+
+	/* swc_walk shortens what is longer than 127. */
+	*dx = longer ? (int)(x * 127 / longer) : 0;
+	*dy = longer ? (int)(y * 127 / longer) : 0;
+}
+
+void walker_step(struct walker *walker, const struct swc_self *self, uint64_t now_ns)
+{
+	int64_t edge_x = self->width_mm / 8, edge_y = self->height_mm / 8;
+
+	if (now_ns < walker->until_ns)
+		return;
+	walker->until_ns = now_ns + (500 + next(&walker->random) % 2500) * NS_PER_MS;
+	if (next(&walker->random) % 5 == 0) { /* a rest */
+		walker->dx = walker->dy = 0;
+		return;
+	}
+	if (self->x_mm < edge_x || self->x_mm > (int64_t)self->width_mm - edge_x ||
+		self->y_mm < edge_y || self->y_mm > (int64_t)self->height_mm - edge_y) {
+		walker_towards(self->x_mm, self->y_mm, self->width_mm / 2, self->height_mm / 2,
+			&walker->dx, &walker->dy);
+		return;
+	}
+	do {
+		walker->dx = (int)(next(&walker->random) % 255) - 127;
+		walker->dy = (int)(next(&walker->random) % 255) - 127;
+	} while (walker->dx * walker->dx + walker->dy * walker->dy > 127 * 127);
+}
