@@ -1,0 +1,167 @@
+/* The permission check, npc { ... } and tick(). */
+#include "simulation/script/vm.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "common/handle.h"
+
+static const char *const call_names[] = {
+#define X(name, text, right, usage, meaning) text,
+	SCRIPT_CALLS(X)
+#undef X
+};
+
+static const enum script_right call_rights[] = {
+#define X(name, text, right, usage, meaning) SCRIPT_RIGHT_##right,
+	SCRIPT_CALLS(X)
+#undef X
+};
+
+static const char *const context_names[] = {
+#define X(name, text, limit_us, meaning) #text,
+	SCRIPT_CONTEXTS(X)
+#undef X
+};
+
+/* R15. Nothing durable in a tick; no actor exists yet while a file loads. */
+static const unsigned context_rights[] = {
+	[SCRIPT_CONTEXT_LOAD] = SCRIPT_RIGHT_DECLARE,
+	[SCRIPT_CONTEXT_NPC_CLICK] = SCRIPT_RIGHT_READ | SCRIPT_RIGHT_LIVE | SCRIPT_RIGHT_DURABLE,
+	[SCRIPT_CONTEXT_NPC_TICK] = SCRIPT_RIGHT_READ | SCRIPT_RIGHT_LIVE,
+};
+
+const char *script_call_name(enum script_call call)
+{
+	return call < SCRIPT_CALL_COUNT ? call_names[call] : "?";
+}
+
+const char *script_context_name(enum script_context context)
+{
+	return context < SCRIPT_CONTEXT_COUNT ? context_names[context] : "?";
+}
+
+uint64_t script_context_calls(enum script_context context)
+{
+	uint64_t set = 1ull << SCRIPT_CALL_LOG; /* everywhere */
+
+	for (unsigned call = 0; call < SCRIPT_CALL_COUNT; call++)
+		if (call_rights[call] & context_rights[context])
+			set |= 1ull << call;
+	return set;
+}
+
+struct script_vm *script_check_call(lua_State *state, enum script_call call)
+{
+	struct script_vm *vm = script_vm_of(state);
+
+	if (__builtin_expect(!(vm->config.allowed[vm->context] >> call & 1), 0))
+		script_end(state, SCRIPT_NOT_ALLOWED, "%s is not allowed in %s",
+			script_call_name(call), script_context_name(vm->context));
+	return vm;
+}
+
+static int api_tick(lua_State *state)
+{
+	struct script_vm *vm = script_check_call(state, SCRIPT_CALL_TICK);
+
+	lua_pushinteger(state, vm->ops->tick(vm->ctx));
+	return 1;
+}
+
+/* Metres in a declaration to millimetres. */
+static int32_t metres(lua_State *state, const char *field)
+{
+	lua_Number value;
+	int is_number;
+
+	lua_getfield(state, 1, field);
+	if (lua_isnil(state, -1))
+		luaL_error(state, "npc: %s is missing", field);
+	value = lua_tonumberx(state, -1, &is_number);
+	if (!is_number || !(fabs(value) <= 1e6))
+		luaL_error(state, "npc: %s must be a number of metres", field);
+	lua_pop(state, 1);
+	return (int32_t)lround(value * 1000);
+}
+
+/* A handler's reference, or LUA_NOREF. */
+static int handler(lua_State *state, const char *field)
+{
+	if (lua_getfield(state, 1, field) == LUA_TNIL) {
+		lua_pop(state, 1);
+		return LUA_NOREF;
+	}
+	if (!lua_isfunction(state, -1))
+		luaL_error(state, "npc: %s must be a function", field);
+	return luaL_ref(state, LUA_REGISTRYINDEX);
+}
+
+static void check_fields(lua_State *state)
+{
+	static const char *const known[] = {"name", "x", "y", "appearance", "on_click", "on_tick"};
+
+	lua_pushnil(state);
+	while (lua_next(state, 1)) {
+		bool found = false;
+
+		for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+			found = found || (lua_type(state, -2) == LUA_TSTRING &&
+						 strcmp(lua_tostring(state, -2), known[i]) == 0);
+		if (!found) {
+			script_push_text(state, -2);
+			luaL_error(state, "npc: unknown field '%s'", lua_tostring(state, -1));
+		}
+		lua_pop(state, 1);
+	}
+}
+
+static int api_npc(lua_State *state)
+{
+	struct script_vm *vm = script_check_call(state, SCRIPT_CALL_NPC);
+	struct script_npc_slot slot = {.actor = HANDLE_NONE,
+		.object_ref = LUA_NOREF,
+		.click_ref = LUA_NOREF,
+		.tick_ref = LUA_NOREF};
+	lua_Integer appearance = 0;
+	const char *name;
+	size_t bytes;
+	int is_integer = 1;
+
+	luaL_checktype(state, 1, LUA_TTABLE);
+	lua_settop(state, 1);
+	check_fields(state);
+	if (vm->npc_count == SCRIPT_NPCS_MAX)
+		return luaL_error(state, "npc: a map has at most %d", (int)SCRIPT_NPCS_MAX);
+	if (lua_getfield(state, 1, "name") != LUA_TSTRING)
+		return luaL_error(state, "npc: name is missing, or not a string");
+	name = lua_tolstring(state, -1, &bytes);
+	if (bytes < 1 || bytes >= SCRIPT_NAME_BYTES || !script_is_text(name, bytes) ||
+		memchr(name, '\n', bytes))
+		return luaL_error(state, "npc: name must be 1 to %d bytes of UTF-8 text",
+			(int)SCRIPT_NAME_BYTES - 1);
+	memcpy(slot.npc.name, name, bytes);
+	slot.npc.x_mm = metres(state, "x");
+	slot.npc.y_mm = metres(state, "y");
+	if (lua_getfield(state, 1, "appearance") != LUA_TNIL)
+		appearance = lua_tointegerx(state, -1, &is_integer);
+	if (!is_integer || appearance < 0 || appearance > 0xffffff)
+		return luaL_error(state, "npc: appearance must be 0x000000 to 0xffffff");
+	slot.npc.appearance = (uint32_t)appearance;
+	lua_settop(state, 1);
+	slot.click_ref = handler(state, "on_click");
+	slot.tick_ref = handler(state, "on_tick");
+	slot.npc.has_click = slot.click_ref != LUA_NOREF;
+	slot.npc.has_tick = slot.tick_ref != LUA_NOREF;
+	script_push_actor(state, HANDLE_NONE, vm->npc_count);
+	lua_pushvalue(state, -1);
+	slot.object_ref = luaL_ref(state, LUA_REGISTRYINDEX);
+	vm->npcs[vm->npc_count++] = slot;
+	return 1;
+}
+
+const struct script_function script_lib_api[] = {
+	{"npc", api_npc},
+	{"tick", api_tick},
+	{NULL, NULL},
+};

@@ -1,0 +1,43 @@
+/* Log lines and errors on their way to the log thread: a ring of one writer and one reader. */
+#include "simulation/script/vm.h"
+
+#include <string.h>
+
+void script_text_push(struct script_vm *vm, enum script_text_kind kind, enum script_result result,
+	const char *text, size_t bytes)
+{
+	uint32_t head = atomic_load_explicit(&vm->text_head, memory_order_relaxed);
+	struct script_text *slot = &vm->texts[head % SCRIPT_TEXTS];
+
+	if (head - atomic_load_explicit(&vm->text_tail, memory_order_acquire) == SCRIPT_TEXTS) {
+		counter_add(&vm->values[SCRIPT_COUNT_TEXTS_LOST], 1);
+		return;
+	}
+	if (bytes > sizeof(slot->text) - 1)
+		bytes = sizeof(slot->text) - 1;
+	slot->kind = kind;
+	slot->result = result;
+	slot->context = vm->context;
+	slot->npc_index = vm->running_npc;
+	slot->player = vm->running_player;
+	slot->tick = vm->context == SCRIPT_CONTEXT_LOAD ? 0 : vm->ops->tick(vm->ctx);
+	slot->bytes = (uint32_t)bytes;
+	for (size_t i = 0; i < bytes; i++) /* one record cannot look like two lines of the log */
+		slot->text[i] = (unsigned char)text[i] < 32 && text[i] != '\t' &&
+						(text[i] != '\n' || kind == SCRIPT_TEXT_LOG)
+					? ' '
+					: text[i];
+	slot->text[bytes] = '\0';
+	atomic_store_explicit(&vm->text_head, head + 1, memory_order_release);
+}
+
+bool script_vm_text_pop(struct script_vm *vm, struct script_text *text)
+{
+	uint32_t tail = atomic_load_explicit(&vm->text_tail, memory_order_relaxed);
+
+	if (atomic_load_explicit(&vm->text_head, memory_order_acquire) == tail)
+		return false;
+	*text = vm->texts[tail % SCRIPT_TEXTS];
+	atomic_store_explicit(&vm->text_tail, tail + 1, memory_order_release);
+	return true;
+}

@@ -1,0 +1,278 @@
+#include "simulation/script/vm.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/check.h"
+#include "common/handle.h"
+
+#define MEMORY_MIN (1u << 20)
+#define MEMORY_MAX (1u << 30)
+
+static const struct counter_desc descriptions[] = {
+#define X(name, metric, kind, help) {metric, help, kind},
+	SCRIPT_COUNTERS(X)
+#undef X
+#define X(name, metric, meaning) {"calls_" #metric, meaning, COUNTER_SUM},
+		SCRIPT_RESULTS(X)
+#undef X
+};
+_Static_assert(sizeof(descriptions) / sizeof(descriptions[0]) == SCRIPT_COUNTER_COUNT, "one each");
+
+const char *script_result_name(enum script_result result)
+{
+	static const char *const names[] = {
+#define X(name, metric, meaning) #metric,
+		SCRIPT_RESULTS(X)
+#undef X
+	};
+
+	return result < SCRIPT_RESULT_COUNT ? names[result] : "?";
+}
+
+void script_config_defaults(struct script_config *config)
+{
+	static const uint32_t limits_us[] = {
+#define X(name, text, limit_us, meaning) limit_us,
+		SCRIPT_CONTEXTS(X)
+#undef X
+	};
+
+	memset(config, 0, sizeof(*config));
+	config->memory_bytes = 16u << 20;
+	config->gc_step_kib = 64;
+	for (int i = 0; i < SCRIPT_CONTEXT_COUNT; i++) {
+		config->limit_us[i] = limits_us[i];
+		config->allowed[i] = script_context_calls(i);
+	}
+}
+
+static int panic(lua_State *state)
+{
+	(void)state;
+	CHECK(!"a Lua error outside a protected call");
+	return 0;
+}
+
+static int open_sandbox(lua_State *state)
+{
+	script_actors_open(state);
+	script_sandbox_open(state);
+	return 0;
+}
+
+static void measure(struct script_vm *vm)
+{
+	counter_put(&vm->values[SCRIPT_COUNT_MEMORY_BYTES], vm->arena.used_bytes);
+	counter_put(&vm->values[SCRIPT_COUNT_MEMORY_PEAK_BYTES], vm->arena.peak_bytes);
+}
+
+int script_vm_new(struct script_vm **out, const struct script_config *config,
+	const struct script_ops *ops, void *ctx)
+{
+	struct script_vm *vm;
+	size_t vm_bytes = (sizeof(*vm) + 63) & ~(size_t)63;
+	size_t region_bytes = config->memory_bytes & ~15u;
+
+	if (config->memory_bytes < MEMORY_MIN || config->memory_bytes > MEMORY_MAX ||
+		!config->watchdog)
+		return -EINVAL;
+	for (int i = 0; i < SCRIPT_CONTEXT_COUNT; i++)
+		if (!config->limit_us[i])
+			return -EINVAL;
+	vm = aligned_alloc(64, vm_bytes);
+	if (!vm)
+		return -ENOMEM;
+	memset(vm, 0, vm_bytes);
+	vm->region = aligned_alloc(64, (region_bytes + 63) & ~(size_t)63);
+	vm->npcs = calloc(SCRIPT_NPCS_MAX, sizeof(*vm->npcs));
+	if (!vm->region || !vm->npcs) {
+		free(vm->region);
+		free(vm->npcs);
+		free(vm);
+		return -ENOMEM;
+	}
+	memset(vm->region, 0,
+		region_bytes); /* touched now, so that the shard takes no page fault */
+	vm->config = *config;
+	vm->ops = ops;
+	vm->ctx = ctx;
+	vm->running_npc = UINT32_MAX;
+	vm->soft_bytes = UINT32_MAX;
+	vm->counters = (struct counter_set){
+		"script", config->index, SCRIPT_COUNTER_COUNT, descriptions, vm->values};
+	arena_init(&vm->arena, vm->region, region_bytes);
+	vm->booting = true;
+	vm->state = lua_newstate(script_alloc, vm);
+	vm->booting = false;
+	CHECK(vm->state && vm->strings_block);
+	*(struct script_vm **)lua_getextraspace(vm->state) = vm;
+	lua_atpanic(vm->state, panic);
+	lua_pushcfunction(vm->state, open_sandbox);
+	CHECK(lua_pcall(vm->state, 0, 0, 0) == LUA_OK);
+	lua_gc(vm->state, LUA_GCINC, 160, 200, 0);
+	lua_gc(vm->state, LUA_GCCOLLECT);
+	measure(vm);
+	script_vm_own(vm);
+	script_watchdog_add(config->watchdog, vm);
+	*out = vm;
+	return 0;
+}
+
+void script_vm_free(struct script_vm *vm)
+{
+	if (!vm)
+		return;
+	script_watchdog_remove(vm->config.watchdog, vm);
+	/* Nothing of Lua's outlives its arena: no need to close the state object by object. */
+	free(vm->region);
+	free(vm->npcs);
+	free(vm);
+}
+
+/* What a protected call works on. */
+struct call {
+	const char *path, *text;
+	size_t bytes;
+	uint64_t player;
+	int handler_ref, object_ref;
+};
+
+static int load_file(lua_State *state)
+{
+	const struct call *call = lua_touserdata(state, 1);
+
+	lua_pushfstring(state, "@%s", call->path);
+	if (luaL_loadbufferx(state, call->text, call->bytes, lua_tostring(state, -1), "t") !=
+		LUA_OK)
+		return lua_error(state);
+	script_sandbox_globals(state);
+	CHECK(lua_setupvalue(state, -2, 1)); /* _ENV, a chunk's only upvalue */
+	lua_call(state, 0, 0);
+	return 0;
+}
+
+static int run_handler(lua_State *state)
+{
+	const struct call *call = lua_touserdata(state, 1);
+
+	lua_rawgeti(state, LUA_REGISTRYINDEX, call->handler_ref);
+	lua_rawgeti(state, LUA_REGISTRYINDEX, call->object_ref);
+	if (call->player != HANDLE_NONE)
+		script_push_actor(state, call->player, UINT32_MAX);
+	lua_call(state, call->player != HANDLE_NONE ? 2 : 1, 0);
+	return 0;
+}
+
+static enum script_result protected_call(struct script_vm *vm, enum script_context context,
+	lua_CFunction function, struct call *call)
+{
+	enum script_result result;
+	int status;
+
+	lua_settop(vm->state, 0);
+	lua_pushcfunction(vm->state, script_on_error);
+	lua_pushcfunction(vm->state, function);
+	lua_pushlightuserdata(vm->state, call);
+	script_watch_begin(vm, context);
+	status = lua_pcall(vm->state, 1, 0, 1);
+	script_watch_end(vm);
+	lua_settop(vm->state, 0);
+	result = script_result_of(vm, status);
+	counter_add(&vm->values[SCRIPT_COUNT_CALLS_OK + (unsigned)result], 1);
+	measure(vm);
+	return result;
+}
+
+enum script_result script_vm_load(struct script_vm *vm, const char *path, const char *text,
+	size_t bytes, char *error, size_t error_bytes)
+{
+	struct call call = {.path = path, .text = text, .bytes = bytes};
+	uint32_t before = vm->npc_count;
+	enum script_result result;
+
+	if (bytes > SCRIPT_SOURCE_MAX) {
+		snprintf(error, error_bytes, "%s:1: the file has %zu bytes, at most %u", path,
+			bytes, SCRIPT_SOURCE_MAX);
+		return SCRIPT_ERROR;
+	}
+	vm->running_npc = UINT32_MAX;
+	vm->running_player = HANDLE_NONE;
+	result = protected_call(vm, SCRIPT_CONTEXT_LOAD, load_file, &call);
+	if (result != SCRIPT_OK) {
+		snprintf(error, error_bytes, "%s", vm->error);
+		while (vm->npc_count > before) {
+			struct script_npc_slot *slot = &vm->npcs[--vm->npc_count];
+
+			luaL_unref(vm->state, LUA_REGISTRYINDEX, slot->object_ref);
+			luaL_unref(vm->state, LUA_REGISTRYINDEX, slot->click_ref);
+			luaL_unref(vm->state, LUA_REGISTRYINDEX, slot->tick_ref);
+		}
+	}
+	lua_gc(vm->state, LUA_GCCOLLECT); /* set-up: what compiling left */
+	measure(vm);
+	counter_put(&vm->values[SCRIPT_COUNT_NPCS], vm->npc_count);
+	return result;
+}
+
+uint32_t script_vm_npc_count(const struct script_vm *vm)
+{
+	return vm->npc_count;
+}
+
+const struct script_npc *script_vm_npc(const struct script_vm *vm, uint32_t npc_index)
+{
+	CHECK(npc_index < vm->npc_count);
+	return &vm->npcs[npc_index].npc;
+}
+
+void script_vm_bind(struct script_vm *vm, uint32_t npc_index, uint64_t actor)
+{
+	CHECK(npc_index < vm->npc_count);
+	vm->npcs[npc_index].actor = actor;
+}
+
+static enum script_result run(struct script_vm *vm, enum script_context context, uint32_t npc_index,
+	int handler_ref, uint64_t player)
+{
+	const struct script_npc_slot *slot = &vm->npcs[npc_index];
+	struct call call = {
+		.player = player, .handler_ref = handler_ref, .object_ref = slot->object_ref};
+	enum script_result result;
+
+	if (handler_ref == LUA_NOREF || slot->actor == HANDLE_NONE)
+		return SCRIPT_NO_HANDLER;
+	vm->running_npc = npc_index;
+	vm->running_player = player;
+	result = protected_call(vm, context, run_handler, &call);
+	if (result != SCRIPT_OK)
+		script_text_push(vm, SCRIPT_TEXT_ERROR, result, vm->error, vm->error_bytes);
+	return result;
+}
+
+enum script_result script_vm_click(struct script_vm *vm, uint32_t npc_index, uint64_t player)
+{
+	CHECK(npc_index < vm->npc_count && player != HANDLE_NONE);
+	counter_add(&vm->values[SCRIPT_COUNT_CLICKS], 1);
+	return run(vm, SCRIPT_CONTEXT_NPC_CLICK, npc_index, vm->npcs[npc_index].click_ref, player);
+}
+
+enum script_result script_vm_tick(struct script_vm *vm, uint32_t npc_index)
+{
+	CHECK(npc_index < vm->npc_count);
+	counter_add(&vm->values[SCRIPT_COUNT_TICKS], 1);
+	return run(
+		vm, SCRIPT_CONTEXT_NPC_TICK, npc_index, vm->npcs[npc_index].tick_ref, HANDLE_NONE);
+}
+
+void script_vm_gc(struct script_vm *vm)
+{
+	lua_gc(vm->state, LUA_GCSTEP, (int)vm->config.gc_step_kib);
+	measure(vm);
+}
+
+const struct counter_set *script_vm_counters(const struct script_vm *vm)
+{
+	return &vm->counters;
+}

@@ -1,0 +1,171 @@
+/* vm: what the files of simulation/script share: the VM's memory, how a call is ended, and the
+ * library parts that open the sandbox. Private to this folder. */
+#ifndef SW_SIMULATION_SCRIPT_VM_H
+#define SW_SIMULATION_SCRIPT_VM_H
+
+#include <lauxlib.h>
+#include <lua.h>
+#include <stdatomic.h>
+#include <sys/types.h>
+#include <time.h>
+
+#include "simulation/script/api.h"
+#include "simulation/script/arena.h"
+#include "simulation/script/script.h"
+
+/* Work that one library call may do, in steps of a few ns each. */
+#define SCRIPT_STEPS_MAX (1u << 19)
+/* Elements that one call of the table library may move, sort or join. */
+#define SCRIPT_ELEMENTS_MAX 65536u
+/* Values that one call may spread over the Lua stack. */
+#define SCRIPT_SPREAD_MAX 4096u
+/* A block up to this size is granted although it is over SCRIPT_BLOCK_BYTES, and the call is ended
+ * at its next instruction: that spares the full collection that Lua runs when it is refused. */
+#define SCRIPT_BLOCK_GRANT_BYTES (2 * SCRIPT_BLOCK_BYTES + 4096)
+/* What one call may take once the VM is past its soft limit. */
+#define SCRIPT_ALLOWANCE_BYTES (256u << 10)
+
+/* An NPC's declaration and where its parts are in Lua's registry. */
+struct script_npc_slot {
+	struct script_npc npc;
+	uint64_t actor;                      /* HANDLE_NONE: not on the map */
+	int object_ref, click_ref, tick_ref; /* LUA_NOREF: none */
+};
+
+struct script_vm {
+	/* The shard writes, the watchdog reads. Odd while a handler runs. */
+	_Atomic uint64_t sequence;
+	_Atomic uint32_t limit_us;
+	_Atomic pid_t thread_id;
+	_Atomic int thread_clock; /* clockid_t of the thread's CPU time */
+	/* The watchdog writes, the shard's signal handler and hook read: the sequence to end. */
+	_Atomic uint64_t overdue;
+
+	/* The watchdog's own. */
+	uint64_t watch_sequence, watch_start_ns;
+	struct script_vm *watch_next;
+
+	/* The shard's own. */
+	lua_State *state;
+	const struct script_ops *ops;
+	void *ctx;
+	enum script_context context;
+	enum script_result ending; /* why the running call is being ended; SCRIPT_OK: it is not */
+	volatile bool armed;       /* the hook is set; the signal handler writes it too */
+	uint32_t soft_bytes;       /* arena use at which the running call is ended */
+	void *strings_block;       /* Lua's own, which may be larger than a script's */
+	void *refused_block;       /* of the last refusal, */
+	size_t refused_bytes;      /* to tell a second try from a new one */
+	bool booting;
+	uint32_t running_npc;
+	uint64_t running_player;
+	uint64_t steps; /* left for the running library call */
+	uint32_t error_bytes;
+	char error[SCRIPT_TEXT_BYTES]; /* of the call that was ended last */
+	struct arena arena;
+	struct script_npc_slot *npcs; /* [SCRIPT_NPCS_MAX] */
+	uint32_t npc_count;
+	struct script_config config;
+
+	struct counter_set counters;
+	_Atomic uint64_t values[SCRIPT_COUNTER_COUNT];
+
+	/* A ring of texts: the shard writes head, the reader tail. */
+	_Atomic uint32_t text_head, text_tail;
+	struct script_text texts[SCRIPT_TEXTS];
+	void *region;
+};
+
+static inline struct script_vm *script_vm_of(lua_State *state)
+{
+	return *(struct script_vm **)lua_getextraspace(state);
+}
+
+/* ---- memory.c: lua_Alloc on the arena, with the limits ---- */
+void *script_alloc(void *vm, void *block, size_t old_bytes, size_t bytes);
+
+/* ---- end.c: how a call is ended ---- */
+
+/* Ends the running call with a named result. The format is lua_pushfstring's. */
+_Noreturn void script_end(lua_State *state, enum script_result result, const char *format, ...);
+
+/* Sets the hook, so that the call is ended at its next instruction; script_hook says why. Also
+ * called from the signal handler. */
+void script_arm(struct script_vm *vm);
+void script_disarm(struct script_vm *vm);
+
+/* The message handler of each protected call: writes message and traceback to vm->error. */
+int script_on_error(lua_State *state);
+
+/* Calls under way. */
+int script_depth(struct script_vm *vm);
+
+/* Writes "text" and a traceback from level up to vm->error, without allocating. */
+void script_trace(struct script_vm *vm, int level, const char *text, size_t bytes);
+
+/* The result of a protected call that failed with this status. */
+enum script_result script_result_of(struct script_vm *vm, int status);
+
+/* Ends the call if steps of work are more than the library call has left, or if its time is up. */
+static inline void script_steps(lua_State *state, struct script_vm *vm, uint64_t steps)
+{
+	if (__builtin_expect(vm->steps < steps || vm->armed, 0)) {
+		if (vm->armed && vm->ending == SCRIPT_OK &&
+			atomic_load(&vm->overdue) == atomic_load(&vm->sequence))
+			script_end(state, SCRIPT_OVER_TIME, "out of time");
+		if (vm->steps < steps)
+			script_end(state, SCRIPT_OVER_STEPS,
+				"too much work for one call (over %d steps)",
+				(int)SCRIPT_STEPS_MAX);
+	}
+	vm->steps -= steps;
+}
+
+/* ---- watchdog.c ---- */
+void script_watchdog_add(struct script_watchdog *watchdog, struct script_vm *vm);
+void script_watchdog_remove(struct script_watchdog *watchdog, struct script_vm *vm);
+
+/* Around each protected call. */
+void script_watch_begin(struct script_vm *vm, enum script_context context);
+void script_watch_end(struct script_vm *vm);
+
+/* ---- the sandbox ---- */
+struct script_function {
+	const char *name;
+	lua_CFunction call;
+};
+
+/* sandbox.c: puts the library tables into the registry, sets the string metatable. */
+void script_sandbox_open(lua_State *state);
+/* Pushes a new table of global variables for a content file. */
+void script_sandbox_globals(lua_State *state);
+/* Pushes a read-only view of the table on top, in its place; name is for the message. */
+void script_readonly(lua_State *state, const char *name);
+
+extern const struct script_function script_lib_base[], script_lib_string[], script_lib_table[],
+	script_lib_utf8[], script_lib_pattern[], script_lib_api[], script_lib_math[];
+
+/* lib_base.c: text of any value, without an address. Pushes a string. */
+void script_push_text(lua_State *state, int index);
+
+/* lib_table.c: heap sort of the elements 1..count of the table at index. less compares the two
+ * values on top of the stack (a below b) and leaves them. */
+void script_sort(lua_State *state, int index, lua_Integer count,
+	bool (*less)(lua_State *state, struct script_vm *vm));
+
+/* lib_actor.c: valid UTF-8 (RFC 3629) without control characters but newline. */
+bool script_is_text(const char *text, size_t bytes);
+
+/* lib_actor.c: metatables of NPCs and other actors; pushes. npc_index UINT32_MAX: not an NPC's own
+ */
+void script_actors_open(lua_State *state);
+void script_push_actor(lua_State *state, uint64_t actor, uint32_t npc_index);
+
+/* lib_api.c: ends the call if the running context may not use this one. */
+struct script_vm *script_check_call(lua_State *state, enum script_call call);
+
+/* text.c */
+void script_text_push(struct script_vm *vm, enum script_text_kind kind, enum script_result result,
+	const char *text, size_t bytes);
+
+#endif

@@ -1,0 +1,197 @@
+#include "simulation/script/vm.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "common/check.h"
+#include "common/mono.h"
+
+#define SCRIPT_SIGNAL SIGURG
+
+struct script_watchdog {
+	pthread_t thread;
+	pthread_mutex_t lock; /* of the list; the watchdog and set-up, never a shard */
+	struct script_vm *vms;
+	uint32_t period_us;
+	_Atomic bool stopping;
+	struct sigaction before;
+};
+
+static _Atomic bool in_use;
+
+/* The VM whose handler this thread is running: what the signal handler looks at. */
+static _Thread_local struct script_vm *volatile running;
+
+/* On the shard's thread. A signal that comes late, when the handler it was meant for has ended,
+ * finds another sequence and does nothing. */
+static void on_signal(int number)
+{
+	struct script_vm *vm = running;
+
+	(void)number;
+	if (vm && atomic_load(&vm->overdue) == atomic_load(&vm->sequence)) {
+		script_arm(vm);
+		counter_add(&vm->values[SCRIPT_COUNT_SIGNALS], 1);
+	}
+}
+
+static uint64_t clock_ns(clockid_t id)
+{
+	struct timespec ts;
+
+	if (clock_gettime(id, &ts)) /* the thread has ended */
+		return 0;
+	return (uint64_t)ts.tv_sec * NS_PER_S + (uint64_t)ts.tv_nsec;
+}
+
+static void look_at(struct script_vm *vm)
+{
+	uint64_t sequence = atomic_load(&vm->sequence), now_ns;
+
+	if (!(sequence & 1))
+		return;
+	now_ns = clock_ns(atomic_load(&vm->thread_clock));
+	if (sequence != vm->watch_sequence) {
+		vm->watch_sequence = sequence;
+		vm->watch_start_ns = now_ns;
+		return;
+	}
+	if (now_ns < vm->watch_start_ns + atomic_load(&vm->limit_us) * 1000ull)
+		return;
+	/* Again each period until it has ended. If it ended just now, overdue names the past. */
+	atomic_store(&vm->overdue, sequence);
+	syscall(SYS_tgkill, getpid(), atomic_load(&vm->thread_id), SCRIPT_SIGNAL);
+}
+
+static void *watch(void *context)
+{
+	struct script_watchdog *watchdog = context;
+	struct timespec period = {.tv_sec = watchdog->period_us / 1000000,
+		.tv_nsec = (long)(watchdog->period_us % 1000000) * 1000};
+
+	pthread_setname_np(pthread_self(), "sw-scriptwatch");
+	while (!atomic_load(&watchdog->stopping)) {
+		nanosleep(&period, NULL);
+		pthread_mutex_lock(&watchdog->lock);
+		for (struct script_vm *vm = watchdog->vms; vm; vm = vm->watch_next)
+			look_at(vm);
+		pthread_mutex_unlock(&watchdog->lock);
+	}
+	return NULL;
+}
+
+int script_watchdog_start(struct script_watchdog **out, uint32_t period_us)
+{
+	struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+	struct script_watchdog *watchdog;
+	sigset_t all, old;
+	bool free_before = false;
+	int error;
+
+	if (!atomic_compare_exchange_strong(&in_use, &free_before, true))
+		return -EBUSY;
+	watchdog = calloc(1, sizeof(*watchdog));
+	if (!watchdog) {
+		atomic_store(&in_use, false);
+		return -ENOMEM;
+	}
+	watchdog->period_us = period_us;
+	pthread_mutex_init(&watchdog->lock, NULL);
+	sigemptyset(&action.sa_mask);
+	sigaction(SCRIPT_SIGNAL, &action, &watchdog->before);
+	sigfillset(&all); /* the watchdog takes no signal */
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	error = pthread_create(&watchdog->thread, NULL, watch, watchdog);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (error) {
+		sigaction(SCRIPT_SIGNAL, &watchdog->before, NULL);
+		pthread_mutex_destroy(&watchdog->lock);
+		free(watchdog);
+		atomic_store(&in_use, false);
+		return -error;
+	}
+	*out = watchdog;
+	return 0;
+}
+
+void script_watchdog_stop(struct script_watchdog *watchdog)
+{
+	CHECK(!watchdog->vms);
+	atomic_store(&watchdog->stopping, true);
+	pthread_join(watchdog->thread, NULL);
+	/* Ignored rather than restored: a last signal may still be on its way. */
+	signal(SCRIPT_SIGNAL, SIG_IGN);
+	pthread_mutex_destroy(&watchdog->lock);
+	free(watchdog);
+	atomic_store(&in_use, false);
+}
+
+void script_watchdog_add(struct script_watchdog *watchdog, struct script_vm *vm)
+{
+	pthread_mutex_lock(&watchdog->lock);
+	vm->watch_next = watchdog->vms;
+	watchdog->vms = vm;
+	pthread_mutex_unlock(&watchdog->lock);
+}
+
+void script_watchdog_remove(struct script_watchdog *watchdog, struct script_vm *vm)
+{
+	pthread_mutex_lock(&watchdog->lock);
+	for (struct script_vm **at = &watchdog->vms; *at; at = &(*at)->watch_next)
+		if (*at == vm) {
+			*at = vm->watch_next;
+			break;
+		}
+	pthread_mutex_unlock(&watchdog->lock);
+}
+
+void script_vm_own(struct script_vm *vm)
+{
+	clockid_t clock;
+	sigset_t set;
+
+	CHECK(pthread_getcpuclockid(pthread_self(), &clock) == 0);
+	atomic_store(&vm->thread_clock, clock);
+	atomic_store(&vm->thread_id, gettid());
+	sigemptyset(&set);
+	sigaddset(&set, SCRIPT_SIGNAL);
+	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+}
+
+void script_watch_begin(struct script_vm *vm, enum script_context context)
+{
+	uint32_t used = vm->arena.used_bytes, soft = vm->config.memory_bytes / 4 * 3;
+
+	CHECK(!running); /* the host must not call back into a VM */
+	vm->context = context;
+	vm->ending = SCRIPT_OK;
+	vm->error_bytes = 0;
+	vm->error[0] = '\0';
+	vm->refused_block = NULL;
+	vm->refused_bytes = 0;
+	if (used + SCRIPT_ALLOWANCE_BYTES > soft)
+		soft = used + SCRIPT_ALLOWANCE_BYTES;
+	vm->soft_bytes = soft;
+	atomic_store_explicit(&vm->limit_us, vm->config.limit_us[context], memory_order_relaxed);
+	running = vm;
+	atomic_store_explicit(&vm->sequence,
+		atomic_load_explicit(&vm->sequence, memory_order_relaxed) + 1,
+		memory_order_release);
+}
+
+/* First the sequence, then the hook: a signal in between finds an even one and sets nothing. */
+void script_watch_end(struct script_vm *vm)
+{
+	atomic_store_explicit(&vm->sequence,
+		atomic_load_explicit(&vm->sequence, memory_order_relaxed) + 1,
+		memory_order_release);
+	atomic_signal_fence(memory_order_seq_cst);
+	running = NULL;
+	if (vm->armed)
+		script_disarm(vm);
+	vm->soft_bytes = UINT32_MAX;
+}
