@@ -1,0 +1,250 @@
+/* Loads and details: from the ring to the link and back. */
+#include "common/check.h"
+#include "common/handle.h"
+#include "common/mono.h"
+#include "control/world/world_internal.h"
+
+void requests_init(struct world *world)
+{
+	TAILQ_INIT(&world->wait_save);
+	TAILQ_INIT(&world->wait_link);
+	for (uint32_t s = 0; s < world->source_count; s++) {
+		struct source *source = &world->sources[s];
+
+		TAILQ_INIT(&source->free);
+		TAILQ_INIT(&source->owed);
+		source->free_count = SOURCE_REQUESTS;
+		for (uint32_t i = 0; i < SOURCE_REQUESTS; i++) {
+			struct request *r = &world->requests[s * SOURCE_REQUESTS + i];
+
+			r->source = s;
+			TAILQ_INSERT_TAIL(&source->free, r, line);
+		}
+	}
+}
+
+void requests_release(struct world *world, struct request *r)
+{
+	struct source *source = &world->sources[r->source];
+
+	if (!r->answered || r->under_way || r->owed)
+		return;
+	r->used = false;
+	TAILQ_INSERT_HEAD(&source->free, r, line);
+	source->free_count++;
+}
+
+static void stop_waiting(struct world *world, struct request *r)
+{
+	if (r->waits_for_save)
+		TAILQ_REMOVE(&world->wait_save, r, line);
+	if (r->waits_for_link)
+		TAILQ_REMOVE(&world->wait_link, r, line);
+	r->waits_for_save = r->waits_for_link = false;
+}
+
+static void wait_for_link(struct world *world, struct request *r)
+{
+	r->waits_for_link = true;
+	TAILQ_INSERT_TAIL(&world->wait_link, r, line);
+}
+
+/* The answer, filled but for what its results say. */
+static void *answer_begin(struct request *r)
+{
+	if (r->kind == REQUEST_LOAD) {
+		struct msg_character_loaded *loaded = (void *)msg_begin(
+			r->answer, MSG_CHARACTER_LOADED, HANDLE_NONE, sizeof(*loaded));
+
+		memset(loaded, 0, sizeof(*loaded));
+		r->answer->subject = r->load.session;
+		loaded->session = r->load.session;
+		loaded->character_id = r->load.character_id;
+		return loaded;
+	}
+	struct msg_detail_result *detail =
+		(void *)msg_begin(r->answer, MSG_DETAIL_RESULT, HANDLE_NONE, sizeof(*detail));
+
+	memset(detail, 0, sizeof(*detail));
+	r->answer->subject = r->detail.request;
+	detail->request = r->detail.request;
+	detail->character_id = r->detail.character_id;
+	return detail;
+}
+
+static void refuse(struct world *world, struct request *r)
+{
+	void *answer = answer_begin(r);
+
+	if (r->kind == REQUEST_LOAD) {
+		((struct msg_character_loaded *)answer)->result = MSG_LOAD_UNAVAILABLE;
+		world_count(world, WORLD_LOADS_UNAVAILABLE, 1);
+	} else {
+		((struct msg_detail_result *)answer)->result = MSG_LOAD_UNAVAILABLE;
+		world_count(world, WORLD_DETAILS_UNAVAILABLE, 1);
+	}
+	stop_waiting(world, r);
+	rounds_answer(world, r);
+}
+
+/* Puts a request on its way. Returns false when the link takes no more now. */
+static bool request_send(struct world *world, struct request *r, uint64_t now_ns)
+{
+	struct load_params params;
+	struct pg_call calls[LOAD_CALLS];
+	uint32_t count = 1;
+
+	if (r->kind == REQUEST_LOAD) {
+		statements_load(&r->load, &params, calls);
+		count = LOAD_CALLS;
+	} else {
+		statements_detail(&r->detail, &params, calls);
+	}
+	if (!pg_link_send(
+		    world->requests_link, (uint64_t)(r - world->requests), calls, count, now_ns))
+		return false;
+	r->under_way = true;
+	r->sent_ns = now_ns;
+	return true;
+}
+
+void requests_take(
+	struct world *world, uint32_t source_index, const struct msg *message, uint64_t now_ns)
+{
+	struct source *source = &world->sources[source_index];
+	struct request *r = TAILQ_FIRST(&source->free);
+
+	CHECK(r); /* a ring is read only while requests are free */
+	TAILQ_REMOVE(&source->free, r, line);
+	source->free_count--;
+	r->used = true;
+	r->answered = r->owed = r->under_way = r->waits_for_link = r->waits_for_save = false;
+	r->deadline_ns = now_ns + world->config->postgres.statement_timeout_ms * NS_PER_MS;
+	if (message->type == MSG_CHARACTER_LOAD) {
+		r->kind = REQUEST_LOAD;
+		memcpy(&r->load, msg_payload(message), sizeof(r->load));
+		world_count(world, WORLD_LOADS, 1);
+	} else {
+		r->kind = REQUEST_DETAIL;
+		memcpy(&r->detail, msg_payload(message), sizeof(r->detail));
+		world_count(world, WORLD_DETAILS, 1);
+	}
+	/* While a shard's ring stands, a save of this character may be in it. */
+	if (pg_link_away(world->requests_link) || (r->kind == REQUEST_LOAD && world->stalled)) {
+		refuse(world, r);
+	} else if (r->kind == REQUEST_LOAD &&
+		   save_table_has(world->saves, r->load.realm_id, r->load.character_id)) {
+		r->waits_for_save = true;
+		TAILQ_INSERT_TAIL(&world->wait_save, r, line);
+		save_table_promote(world->saves, r->load.realm_id, r->load.character_id);
+	} else if (!TAILQ_EMPTY(&world->wait_link) || !request_send(world, r, now_ns)) {
+		wait_for_link(world, r);
+	}
+}
+
+void requests_pump(struct world *world, uint64_t now_ns)
+{
+	struct request *r;
+
+	while ((r = TAILQ_FIRST(&world->wait_link)) != NULL) {
+		if (pg_link_away(world->requests_link)) {
+			refuse(world, r);
+			continue;
+		}
+		if (!request_send(world, r, now_ns))
+			return;
+		stop_waiting(world, r);
+	}
+}
+
+void requests_saves_settled(struct world *world, uint64_t now_ns)
+{
+	struct request *r = TAILQ_FIRST(&world->wait_save), *next;
+
+	for (; r; r = next) {
+		next = TAILQ_NEXT(r, line);
+		if (save_table_has(world->saves, r->load.realm_id, r->load.character_id))
+			continue;
+		stop_waiting(world, r);
+		wait_for_link(world, r);
+	}
+	requests_pump(world, now_ns);
+}
+
+void requests_expire(struct world *world, uint64_t now_ns)
+{
+	for (uint32_t s = 0; s < world->source_count; s++) {
+		struct request *r = &world->requests[s * SOURCE_REQUESTS];
+
+		if (world->sources[s].free_count == SOURCE_REQUESTS)
+			continue;
+		for (uint32_t i = 0; i < SOURCE_REQUESTS; i++, r++) {
+			if (r->used && !r->answered && now_ns >= r->deadline_ns)
+				refuse(world, r);
+		}
+	}
+}
+
+static void load_done(
+	struct world *world, struct request *r, PGresult *const *results, uint32_t count)
+{
+	struct msg_character_loaded *answer = answer_begin(r);
+	bool created, renamed;
+
+	if (!statements_loaded(results, count, r->load.name, answer, &created, &renamed)) {
+		refuse(world, r);
+		return;
+	}
+	if (answer->result == MSG_LOAD_OK)
+		world_count(world, WORLD_LOADS_OK, 1);
+	else
+		world_count(world, WORLD_LOADS_WRONG_ACCOUNT, 1);
+	world_count(world, WORLD_CHARACTERS_CREATED, created);
+	world_count(world, WORLD_NAMES_CHANGED, renamed);
+	rounds_answer(world, r);
+}
+
+static void detail_done(
+	struct world *world, struct request *r, PGresult *const *results, uint32_t count)
+{
+	struct msg_detail_result *answer = answer_begin(r);
+	bool unknown;
+
+	if (!statements_detailed(results, count, answer, &unknown)) {
+		if (!unknown) {
+			refuse(world, r);
+			return;
+		}
+		answer->result = MSG_LOAD_WRONG_ACCOUNT;
+		world_count(world, WORLD_DETAILS_UNKNOWN, 1);
+	}
+	rounds_answer(world, r);
+}
+
+void requests_on_result(void *context, uint64_t tag, enum pg_outcome outcome,
+	PGresult *const *results, uint32_t count)
+{
+	struct world *world = context;
+	struct request *r = &world->requests[tag];
+	uint64_t now_ns = mono_ns();
+
+	r->under_way = false;
+	if (r->answered) {
+		requests_release(world, r); /* too late: refused at its deadline */
+	} else if (outcome == PG_UNKNOWN) {
+		/* Again, until its deadline: a read does no harm, and an epoch raised twice was
+		 * once held by nobody. */
+		wait_for_link(world, r);
+	} else if (outcome == PG_ERROR) {
+		refuse(world, r);
+	} else {
+		if (r->kind == REQUEST_LOAD) {
+			histogram_add(&world->load_time, now_ns - r->sent_ns);
+			load_done(world, r, results, count);
+		} else {
+			detail_done(world, r, results, count);
+		}
+	}
+	if (outcome != PG_UNKNOWN)
+		requests_pump(world, now_ns);
+}

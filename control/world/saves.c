@@ -1,0 +1,160 @@
+/* Batches of saves, and the flush. */
+#include "common/check.h"
+#include "common/mono.h"
+#include "control/world/text.h"
+#include "control/world/world_internal.h"
+
+#define RETRY_NS (100 * NS_PER_MS)
+
+/* Nothing that PostgreSQL would refuse as data may get into a batch: it would fail the others. */
+static bool valid(const struct msg_position_save *save)
+{
+	size_t bytes = strnlen(save->map, MAP_NAME_BYTES);
+
+	return bytes > 0 && bytes < MAP_NAME_BYTES && world_text_valid(save->map, bytes);
+}
+
+void saves_take(struct world *world, const struct msg *message, uint64_t now_ns)
+{
+	struct msg_position_save save;
+
+	memcpy(&save, msg_payload(message), sizeof(save));
+	world_count(world, WORLD_SAVES_TAKEN, 1);
+	if (!valid(&save)) {
+		world_count(world, WORLD_SAVES_INVALID, 1);
+		return;
+	}
+	/* The last places are for those who leave: an autosave comes again. */
+	if (!save.leaving &&
+		save_table_used(world->saves) >= world->config->postgres.saves_pending_max &&
+		!save_table_has(world->saves, save.realm_id, save.character_id)) {
+		world_count(world, WORLD_SAVES_DROPPED, 1);
+		return;
+	}
+	switch (save_table_put(world->saves, &save, now_ns)) {
+	case SAVE_PUT_NEW:
+		break;
+	case SAVE_PUT_COALESCED:
+		world_count(world, WORLD_SAVES_COALESCED, 1);
+		break;
+	case SAVE_PUT_OUTDATED:
+		world_count(world, WORLD_SAVES_OUTDATED, 1);
+		break;
+	case SAVE_PUT_FULL:
+		CHECK(!"a ring is read only while the reserve for leaving saves is free");
+	}
+}
+
+bool saves_room(const struct world *world)
+{
+	return save_table_used(world->saves) <= world->config->postgres.saves_pending_max;
+}
+
+void saves_pump(struct world *world, uint64_t now_ns)
+{
+	const struct save *saves;
+	struct pg_call call;
+	uint32_t waiting = save_table_waiting(world->saves), count;
+
+	if (waiting == 0 || save_table_in_flight(world->saves) > 0 ||
+		now_ns < world->batch_retry_ns || !pg_link_ready(world->saves_link))
+		return;
+	if (waiting < world->batch_limit && world->flushes == 0 && TAILQ_EMPTY(&world->wait_save) &&
+		now_ns < save_table_front_ns(world->saves) + SAVE_LINGER_NS)
+		return;
+	count = save_table_take(world->saves, world->batch_limit, &saves);
+	save_encoder_fill(world->encoder, saves, count, &call);
+	if (!pg_link_send(world->saves_link, 0, &call, 1, now_ns)) {
+		save_table_put_back(world->saves, true);
+		return;
+	}
+	world->batch_rows = count;
+	world->batch_sent_ns = now_ns;
+}
+
+static void batch_settled(struct world *world, uint32_t written, uint64_t now_ns)
+{
+	save_table_settle(world->saves);
+	world_count(world, WORLD_SAVES_COMMITTED, written);
+	world_count(world, WORLD_SAVES_REFUSED, world->batch_rows - written);
+	requests_saves_settled(world, now_ns);
+}
+
+/* The batch as a whole failed: a lock that someone holds too long, a full disk, a row that cannot
+ * be. Smaller ones find the row that is to blame, and let the others pass it. */
+static void batch_failed(struct world *world, const char *sqlstate, uint64_t now_ns)
+{
+	bool never = strncmp(sqlstate, "22", 2) == 0 || strncmp(sqlstate, "23", 2) == 0;
+
+	world_count(world, WORLD_BATCHES_FAILED, 1);
+	world->batch_limit = world->batch_rows > 1 ? world->batch_rows / 2 : 1;
+	if (never && world->batch_rows == 1) {
+		batch_settled(world, 0, now_ns);
+		return;
+	}
+	save_table_put_back(world->saves, false);
+	world->batch_retry_ns = never ? now_ns : now_ns + RETRY_NS;
+}
+
+void saves_on_result(void *context, uint64_t tag, enum pg_outcome outcome, PGresult *const *results,
+	uint32_t count)
+{
+	struct world *world = context;
+	uint64_t now_ns = mono_ns();
+	uint32_t limit = world->batch_limit * 2,
+		 per_batch = world->config->postgres.saves_per_batch;
+
+	(void)tag;
+	switch (outcome) {
+	case PG_DONE:
+		histogram_add(&world->batch_time, now_ns - world->batch_sent_ns);
+		world_count(world, WORLD_BATCHES, 1);
+		world->batch_limit = limit < per_batch ? limit : per_batch;
+		batch_settled(world, statements_saved(results, count), now_ns);
+		break;
+	case PG_ERROR:
+		batch_failed(world, pg_sqlstate(results[count - 1]), now_ns);
+		break;
+	case PG_UNKNOWN:
+		world_count(world, WORLD_BATCHES_UNKNOWN, 1);
+		save_table_put_back(world->saves, true);
+		break;
+	}
+	flush_check(world, now_ns);
+	saves_pump(world, now_ns);
+}
+
+void flush_take(struct world *world, uint64_t now_ns)
+{
+	/* One that comes while another is due joins it. */
+	if (world->flushes++ == 0)
+		world->flush_deadline_ns =
+			now_ns + world->config->node.stop_deadline_ms * NS_PER_MS;
+	world->flush_sequence = save_table_sequence(world->saves);
+	world->flush_stalled = world->stalled;
+	pg_link_hurry(world->saves_link);
+	saves_pump(world, now_ns);
+	flush_check(world, now_ns);
+}
+
+void flush_check(struct world *world, uint64_t now_ns)
+{
+	uint32_t unsaved;
+
+	if (world->flushes == 0)
+		return;
+	if (world->flush_stalled && !world->stalled) {
+		/* What stood in the rings has been taken by now. */
+		world->flush_stalled = false;
+		world->flush_sequence = save_table_sequence(world->saves);
+	}
+	unsaved = save_table_unsettled(world->saves, world->flush_sequence);
+	for (uint32_t s = 1; world->flush_stalled && s < world->source_count; s++)
+		unsaved += (msg_ring_used(world->sources[s].in) + 1) / 2; /* a save has two slots */
+	if ((unsaved > 0 || world->flush_stalled) && now_ns < world->flush_deadline_ns)
+		return;
+	world->flushed_unsaved = unsaved;
+	world->flushed_owed += world->flushes;
+	world->flushes = 0;
+	rounds_owed(world);
+}

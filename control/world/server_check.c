@@ -1,0 +1,96 @@
+#include "control/world/server_check.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "control/world/migrate.h"
+#include "control/world/pg_setup.h"
+
+#define VERSION_MIN 120000 /* MATERIALIZED */
+/* Longer than a migration should take: a node that starts beside the one that migrates waits. */
+#define MIGRATE_WAIT_MS 60000u
+
+static int check_version(PGconn *conn, FILE *errors)
+{
+	const char *encoding = PQparameterStatus(conn, "server_encoding");
+	int version = PQserverVersion(conn);
+
+	if (version < VERSION_MIN) {
+		fprintf(errors, "postgres: the server is version %d, at least %d is needed\n",
+			version / 10000, VERSION_MIN / 10000);
+		return -ENOTSUP;
+	}
+	if (!encoding || strcmp(encoding, "UTF8") != 0) {
+		fprintf(errors,
+			"postgres: the database's encoding is %s, names need UTF8: create it with "
+			"createdb -E UTF8 -T template0\n",
+			encoding ? encoding : "unknown");
+		return -ENOTSUP;
+	}
+	return 0;
+}
+
+static int check_share(PGconn *conn, uint32_t timeout_ms, FILE *errors)
+{
+	int64_t max = pg_setup_number(
+		conn, "SELECT current_setting('max_connections')::int", timeout_ms, -1);
+	int64_t held = pg_setup_number(conn,
+		"SELECT count(*) FROM pg_stat_activity WHERE starts_with(application_name, "
+		"'" PG_APPLICATION_PREFIX "') AND pid <> pg_backend_pid()",
+		timeout_ms, -1);
+	int64_t share = max * WORLD_SHARE_PERCENT / 100;
+
+	if (max < 0 || held < 0) {
+		fprintf(errors, "postgres: max_connections cannot be read: %s",
+			pg_setup_error(conn, NULL));
+		return -EIO;
+	}
+	if (held + WORLD_SESSIONS <= share)
+		return 0;
+	fprintf(errors,
+		"postgres: this node needs %d sessions, the other nodes hold %lld, and together "
+		"they may "
+		"hold %d %% of max_connections (%lld): %lld; raise max_connections or run fewer "
+		"nodes\n",
+		WORLD_SESSIONS, (long long)held, WORLD_SHARE_PERCENT, (long long)max,
+		(long long)share);
+	return -EUSERS;
+}
+
+/* Allowed, but said: what is "committed" here does not survive a crash. */
+static void warn_durability(PGconn *conn, uint32_t timeout_ms, FILE *errors)
+{
+	static const char *const SETTINGS[] = {"fsync", "full_page_writes", "synchronous_commit"};
+	char sql[128];
+
+	for (size_t i = 0; i < sizeof(SETTINGS) / sizeof(SETTINGS[0]); i++) {
+		snprintf(sql, sizeof(sql), "SELECT (current_setting('%s') = 'off')::int",
+			SETTINGS[i]);
+		if (pg_setup_number(conn, sql, timeout_ms, 0) == 1)
+			fprintf(errors,
+				"postgres: warning: %s is off: saves that were committed can be "
+				"lost when "
+				"the database machine crashes\n",
+				SETTINGS[i]);
+	}
+}
+
+int server_check(const struct pg_target *target, const struct sw_config *config, FILE *errors)
+{
+	PGconn *conn = pg_setup_connect(target, config->postgres.connect_timeout_ms, errors);
+	uint32_t timeout_ms = config->postgres.statement_timeout_ms;
+	int rc;
+
+	if (!conn)
+		return -ENOTCONN;
+	rc = check_version(conn, errors);
+	if (rc == 0)
+		rc = check_share(conn, timeout_ms, errors);
+	if (rc == 0) {
+		warn_durability(conn, timeout_ms, errors);
+		rc = migrate_run(
+			conn, world_migrations, world_migration_count, MIGRATE_WAIT_MS, errors);
+	}
+	PQfinish(conn);
+	return rc < 0 ? rc : 0;
+}

@@ -1,0 +1,312 @@
+#include "control/world/world.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/check.h"
+#include "common/mono.h"
+#include "control/world/server_check.h"
+#include "control/world/world_internal.h"
+
+enum { LINK_REQUESTS_INDEX, LINK_SAVES_INDEX };
+static const char *const LINK_NAMES[2] = {"requests", "saves"};
+
+static const struct counter_desc DESCRIPTIONS[WORLD_COUNTER_COUNT] = {
+#define WORLD_COUNTER_DESC(id, metric, type, text) {.name = metric, .help = text, .kind = type},
+	WORLD_COUNTERS(WORLD_COUNTER_DESC)
+#undef WORLD_COUNTER_DESC
+};
+
+static uint32_t links_ready(const struct world *world)
+{
+	return (uint32_t)pg_link_ready(world->requests_link) + pg_link_ready(world->saves_link);
+}
+
+static void start_report(struct world *world, bool ok)
+{
+	if (world->start_posted)
+		return;
+	world->start_posted = true;
+	world->start_ok = ok;
+	uv_sem_post(&world->started);
+}
+
+static void link_up(struct world *world, int index)
+{
+	atomic_store_explicit(&world->down_since_ns[index], 0, memory_order_relaxed);
+	counter_put(&world->values[WORLD_LINKS_READY], links_ready(world));
+	if (links_ready(world) == 2)
+		start_report(world, true);
+}
+
+static void link_down(struct world *world, int index, enum pg_fault fault, const char *message)
+{
+	const char *cause = pg_target_cause(message);
+
+	world_count(world, WORLD_LINKS_LOST, 1);
+	counter_put(&world->values[WORLD_LINKS_READY], links_ready(world));
+	atomic_store_explicit(&world->fault[index], fault, memory_order_relaxed);
+	if (atomic_load_explicit(&world->down_since_ns[index], memory_order_relaxed) == 0)
+		atomic_store_explicit(
+			&world->down_since_ns[index], mono_ns(), memory_order_relaxed);
+	if (!world->start_posted) {
+		snprintf(world->start_error, sizeof(world->start_error),
+			"postgres: link '%s': %s: %s%s%s", LINK_NAMES[index], pg_fault_text(fault),
+			message, *cause ? ": " : "", cause);
+		start_report(world, false);
+	}
+}
+
+static void requests_up(void *context)
+{
+	link_up(context, LINK_REQUESTS_INDEX);
+	requests_pump(context, mono_ns());
+}
+
+static void requests_down(void *context, enum pg_fault fault, const char *message)
+{
+	link_down(context, LINK_REQUESTS_INDEX, fault, message);
+	requests_pump(context, mono_ns());
+}
+
+static void saves_up(void *context)
+{
+	link_up(context, LINK_SAVES_INDEX);
+	saves_pump(context, mono_ns());
+}
+
+static void saves_down(void *context, enum pg_fault fault, const char *message)
+{
+	link_down(context, LINK_SAVES_INDEX, fault, message);
+}
+
+static void on_tick(uv_timer_t *timer)
+{
+	struct world *world = timer->data;
+	uint64_t now_ns = mono_ns();
+
+	pg_link_tick(world->requests_link, now_ns);
+	pg_link_tick(world->saves_link, now_ns);
+	requests_expire(world, now_ns);
+	saves_pump(world, now_ns);
+	flush_check(world, now_ns);
+	counter_put(&world->values[WORLD_SAVES_PENDING], save_table_used(world->saves));
+	atomic_store_explicit(&world->saves_full,
+		world->stalled ||
+			save_table_used(world->saves) >= world->config->postgres.saves_pending_max,
+		memory_order_relaxed);
+}
+
+static void close_handle(uv_handle_t *handle, void *ignored)
+{
+	(void)ignored;
+	if (!uv_is_closing(handle))
+		uv_close(handle, NULL);
+}
+
+static void on_stop(uv_async_t *async)
+{
+	struct world *world = async->data;
+
+	pg_link_close(world->requests_link);
+	pg_link_close(world->saves_link);
+	world->requests_link = world->saves_link = NULL;
+	uv_walk(&world->loop, close_handle, NULL);
+}
+
+static void *thread_main(void *arg)
+{
+	struct world *world = arg;
+	sigset_t all;
+
+	/* Signals are main's. SIGPIPE too: libpq masks it itself, but not inside OpenSSL. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, NULL);
+	uv_timer_start(&world->tick_timer, on_tick, 0, PG_LINK_TICK_MS);
+	rounds_start(world);
+	uv_run(&world->loop, UV_RUN_DEFAULT);
+	return NULL;
+}
+
+static bool make_links(struct world *world)
+{
+	struct pg_link_config config = {
+		.target = &world->target,
+		.prepared = statements_requests,
+		.prepared_count = STATEMENTS_REQUESTS,
+		.connect_timeout_ms = world->config->postgres.connect_timeout_ms,
+		.statement_timeout_ms = world->config->postgres.statement_timeout_ms,
+		.requests_max = LINK_REQUESTS,
+		.seed = mono_ns(),
+		.context = world,
+		.on_result = requests_on_result,
+		.on_up = requests_up,
+		.on_down = requests_down,
+	};
+
+	world->requests_link = pg_link_new(&world->loop, &config);
+	config.prepared = statements_saves;
+	config.prepared_count = STATEMENTS_SAVES;
+	config.requests_max = 1; /* one batch, see save_table.h */
+	config.seed = ~config.seed;
+	config.on_result = saves_on_result;
+	config.on_up = saves_up;
+	config.on_down = saves_down;
+	world->saves_link = pg_link_new(&world->loop, &config);
+	return world->requests_link && world->saves_link;
+}
+
+/* Memory of the world, by holder:
+ *   saves     save_table_bytes(saves_pending_max + LEAVING_RESERVE, saves_per_batch)
+ *   encoder   saves_per_batch * 8 columns * 36 bytes
+ *   requests  (1 + shards) * SOURCE_REQUESTS * sizeof(struct request) */
+static bool make_memory(struct world *world, const struct world_links *links)
+{
+	const struct sw_config *config = world->config;
+
+	world->source_count = 1 + links->shards;
+	world->sources[0] = (struct source){.in = links->from_control, .out = links->to_control};
+	for (uint32_t i = 0; i < links->shards; i++)
+		world->sources[1 + i] =
+			(struct source){.in = links->from_shard[i], .out = links->to_shard[i]};
+	world->batch_limit = config->postgres.saves_per_batch;
+	world->saves = save_table_new(config->postgres.saves_pending_max + LEAVING_RESERVE,
+		config->postgres.saves_per_batch);
+	world->encoder = save_encoder_new(config->postgres.saves_per_batch);
+	world->requests =
+		calloc((size_t)world->source_count * SOURCE_REQUESTS, sizeof(*world->requests));
+	world->counters = (struct counter_set){.group = "world",
+		.count = WORLD_COUNTER_COUNT,
+		.desc = DESCRIPTIONS,
+		.values = world->values};
+	if (!world->saves || !world->encoder || !world->requests)
+		return false;
+	requests_init(world);
+	return true;
+}
+
+static void free_all(struct world *world)
+{
+	pg_target_fini(&world->target);
+	save_table_free(world->saves);
+	save_encoder_free(world->encoder);
+	free(world->requests);
+	free(world);
+}
+
+/* Loop, handles, links, thread. On failure nothing of them is left. */
+static bool start_thread(struct world *world, FILE *errors)
+{
+	CHECK(uv_loop_init(&world->loop) == 0 && uv_sem_init(&world->started, 0) == 0);
+	CHECK(uv_timer_init(&world->loop, &world->drain_timer) == 0 &&
+		uv_timer_init(&world->loop, &world->tick_timer) == 0 &&
+		uv_async_init(&world->loop, &world->stop_async, on_stop) == 0);
+	world->drain_timer.data = world->tick_timer.data = world->stop_async.data = world;
+	CHECK(make_links(world));
+	CHECK(pthread_create(&world->thread, NULL, thread_main, world) == 0);
+	pthread_setname_np(world->thread, "world");
+	uv_sem_wait(&world->started);
+	if (!world->start_ok) {
+		fprintf(errors, "%s\n", world->start_error);
+		return false;
+	}
+	return true;
+}
+
+static void stop_thread(struct world *world)
+{
+	uv_async_send(&world->stop_async);
+	CHECK(pthread_join(world->thread, NULL) == 0);
+	CHECK(uv_loop_close(&world->loop) == 0);
+	uv_sem_destroy(&world->started);
+}
+
+struct world *world_start(
+	const struct sw_config *config, const struct world_links *links, FILE *errors)
+{
+	struct world *world = calloc(1, sizeof(*world));
+
+	if (!world) {
+		fprintf(errors, "world: no memory\n");
+		return NULL;
+	}
+	world->config = config;
+	for (int i = 0; i < 2; i++)
+		atomic_init(&world->down_since_ns[i], mono_ns());
+	if (pg_target_init(&world->target, config->postgres.conninfo, config->node.name, errors) !=
+			0 ||
+		server_check(&world->target, config, errors) != 0) {
+		free_all(world);
+		return NULL;
+	}
+	if (!make_memory(world, links)) {
+		fprintf(errors,
+			"world: no memory for %u waiting saves (postgres.saves_pending_max)\n",
+			config->postgres.saves_pending_max);
+		free_all(world);
+		return NULL;
+	}
+	if (!start_thread(world, errors)) {
+		stop_thread(world);
+		free_all(world);
+		return NULL;
+	}
+	return world;
+}
+
+uint32_t world_stop(struct world *world)
+{
+	uint32_t unsaved;
+
+	if (!world)
+		return 0;
+	stop_thread(world);
+	unsaved = save_table_used(world->saves);
+	free_all(world);
+	return unsaved;
+}
+
+const struct counter_set *world_counters(const struct world *world)
+{
+	return &world->counters;
+}
+
+void world_histograms(const struct world *world, struct histogram_ref refs[WORLD_HISTOGRAMS])
+{
+	refs[0] = (struct histogram_ref){"world", "load_seconds",
+		"round trip of a character load to PostgreSQL", 0, &world->load_time};
+	refs[1] = (struct histogram_ref){"world", "save_batch_seconds",
+		"round trip of a batch of position saves to PostgreSQL", 0, &world->batch_time};
+}
+
+bool world_health(const struct world *world, char *text, size_t text_bytes)
+{
+	uint64_t pending = counter_get(&world->values[WORLD_SAVES_PENDING]);
+	uint32_t max = world->config->postgres.saves_pending_max;
+	uint64_t now_ns = mono_ns();
+
+	for (int i = 0; i < 2; i++) {
+		uint64_t since =
+			atomic_load_explicit(&world->down_since_ns[i], memory_order_relaxed);
+
+		if (since == 0)
+			continue;
+		snprintf(text, text_bytes,
+			"postgres: link '%s' down for %llu s: %s; %llu saves of at most %u wait",
+			LINK_NAMES[i],
+			(unsigned long long)((now_ns > since ? now_ns - since : 0) / NS_PER_S),
+			pg_fault_text(atomic_load_explicit(&world->fault[i], memory_order_relaxed)),
+			(unsigned long long)pending, max);
+		return false;
+	}
+	if (atomic_load_explicit(&world->saves_full, memory_order_relaxed)) {
+		snprintf(text, text_bytes,
+			"postgres: too slow: %llu saves wait (postgres.saves_pending_max is %u)",
+			(unsigned long long)pending, max);
+		return false;
+	}
+	snprintf(text, text_bytes, "postgres: ready, %llu saves wait", (unsigned long long)pending);
+	return true;
+}

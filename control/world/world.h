@@ -1,0 +1,119 @@
+/* world: the world thread. It alone talks to PostgreSQL: it loads characters for control, answers
+ * what shards need of them, and saves their positions.
+ *
+ * One thread, one libuv loop, two connections (links) in pipeline mode: `requests` for loads and
+ * details, `saves` for batches of positions. Two, because a login must not wait behind a batch that
+ * waits for the disk, and no more, because one link carries many requests at once: a node costs the
+ * database two sessions, however many players it has.
+ *
+ * What it takes and answers (common/msg.h has the payloads):
+ *
+ *   MSG_CHARACTER_LOAD  from control. One round trip, one transaction: the character is created if
+ *       it is new (name: text.h has the rule), its account is checked, its epoch is raised under
+ * the row lock, its position is read. While a save of the character waits or is under way the load
+ *       waits for it. Answered with MSG_CHARACTER_LOADED within postgres.statement_timeout:
+ *       MSG_LOAD_UNAVAILABLE when PostgreSQL is away, too slow, or saves cannot be taken. An
+ *       UNAVAILABLE load may still have raised the epoch: the client tries again, and nobody holds
+ *       the epoch that was skipped.
+ *   MSG_DETAIL_QUERY    from a shard. Answered with MSG_DETAIL_RESULT to that shard, in the same
+ *       time; WRONG_ACCOUNT there means that there is no such character.
+ *   MSG_POSITION_SAVE   from a shard. No answer. The newest of a character waits (save_table.h) and
+ *       is written, in batches, under the lock of the character's row; a save of an older epoch is
+ *       refused and counted. Kept through any loss of the connection until PostgreSQL has answered.
+ *       While postgres.saves_pending_max characters wait, autosaves of others are dropped and
+ *       counted; leaving saves are still taken for a while, and then the shards' rings are left
+ *       standing (and loads are UNAVAILABLE): a full ring tells the shard to keep its save.
+ *   MSG_WORLD_FLUSH     from control. Answered with MSG_WORLD_FLUSHED once everything taken before
+ *       is committed, or at node.stop_deadline with the number that is not.
+ *
+ * Order between rings. A shard pushes a leaving save before it tells control that the player left,
+ * and control pushes the next load after that. So each round takes control's messages out first,
+ * then everything from the shards, and handles control's last: a load never overtakes its save.
+ *
+ * An answer that finds its ring full waits in memory that its request already holds; a ring is read
+ * only while such memory is left. So nothing is lost, and what waits is bounded.
+ *
+ * PostgreSQL away: each link comes back by itself for ever (pg_link.h). A batch whose outcome is
+ * unknown is sent again. That is safe: the same epoch and the same save number write the same row,
+ * and a newer save that was written meanwhile has a higher number, which the statement compares
+ * under the lock; so the dying connection may deliver the old batch at any later time. */
+#ifndef SW_CONTROL_WORLD_WORLD_H
+#define SW_CONTROL_WORLD_WORLD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "common/config.h"
+#include "common/counter.h"
+#include "common/msg_ring.h"
+
+// clang-format off
+#define WORLD_COUNTERS(X)                                                                          \
+	X(LOADS, "loads", COUNTER_SUM, "character loads asked for")                                \
+	X(LOADS_OK, "loads_ok", COUNTER_SUM, "character loads that succeeded")                     \
+	X(LOADS_WRONG_ACCOUNT, "loads_wrong_account", COUNTER_SUM, "loads refused: the character belongs to another account") \
+	X(LOADS_UNAVAILABLE, "loads_unavailable", COUNTER_SUM, "loads refused: PostgreSQL away or slow, or too many saves waiting") \
+	X(CHARACTERS_CREATED, "characters_created", COUNTER_SUM, "characters at their first login") \
+	X(NAMES_CHANGED, "names_changed", COUNTER_SUM, "new characters whose name was taken or not usable, and got a suffix") \
+	X(DETAILS, "details", COUNTER_SUM, "detail queries asked for")                             \
+	X(DETAILS_UNAVAILABLE, "details_unavailable", COUNTER_SUM, "detail queries refused: PostgreSQL away or slow") \
+	X(DETAILS_UNKNOWN, "details_unknown", COUNTER_SUM, "detail queries for a character that does not exist") \
+	X(SAVES_TAKEN, "saves_taken", COUNTER_SUM, "position saves taken from the shards")         \
+	X(SAVES_COALESCED, "saves_coalesced", COUNTER_SUM, "saves replaced by a newer one before they were written") \
+	X(SAVES_OUTDATED, "saves_outdated", COUNTER_SUM, "saves not kept: a newer one, or the leaving one, was waiting") \
+	X(SAVES_INVALID, "saves_invalid", COUNTER_SUM, "saves refused: impossible map name or realm; our bug") \
+	X(SAVES_DROPPED, "saves_dropped", COUNTER_SUM, "autosaves dropped: postgres.saves_pending_max characters wait") \
+	X(SAVES_COMMITTED, "saves_committed", COUNTER_SUM, "saves written")                        \
+	X(SAVES_REFUSED, "saves_refused", COUNTER_SUM, "saves refused by PostgreSQL: stale epoch (another login took over) or no such character") \
+	X(BATCHES, "save_batches", COUNTER_SUM, "transactions of saves committed")                 \
+	X(BATCHES_FAILED, "save_batches_failed", COUNTER_SUM, "transactions of saves that failed and are tried again") \
+	X(BATCHES_UNKNOWN, "save_batches_unknown", COUNTER_SUM, "transactions of saves sent again because the connection was lost") \
+	X(LINKS_LOST, "links_lost", COUNTER_SUM, "connections to PostgreSQL lost, and attempts that failed") \
+	X(ANSWERS_DELAYED, "answers_delayed", COUNTER_SUM, "answers that waited because the ring to their receiver was full") \
+	X(ROUNDS_STALLED, "rounds_stalled", COUNTER_SUM, "rounds in which a ring was left standing: too many answers or saves wait") \
+	X(MESSAGES_UNKNOWN, "messages_unknown", COUNTER_SUM, "messages of a type or size that does not belong here; our bug") \
+	X(SAVES_PENDING, "saves_pending", COUNTER_GAUGE, "characters whose save is not committed")  \
+	X(LINKS_READY, "links_ready", COUNTER_GAUGE, "connections to PostgreSQL that are ready, of 2")
+// clang-format on
+
+enum world_counter {
+#define WORLD_COUNTER_ENUM(name, text, kind, help) WORLD_##name,
+	WORLD_COUNTERS(WORLD_COUNTER_ENUM)
+#undef WORLD_COUNTER_ENUM
+		WORLD_COUNTER_COUNT
+};
+
+/* Who is at the other ends. The rings belong to the caller and outlive the world. */
+struct world_links {
+	struct msg_ring *from_control, *to_control;
+	uint32_t shards;
+	struct msg_ring *from_shard[CONFIG_LCORES_MAX], *to_shard[CONFIG_LCORES_MAX];
+};
+
+struct world;
+
+/* Set-up thread; waits. Connects, checks the server (version, encoding, writable, share of
+ * max_connections), runs the migrations, starts the thread, and returns once both links are ready.
+ * NULL, with what is wrong, where, and the likely cause in errors, when any of this fails; nothing
+ * is left running then. config outlives the world. */
+struct world *world_start(
+	const struct sw_config *config, const struct world_links *links, FILE *errors);
+
+/* Set-up thread, once control has had its MSG_WORLD_FLUSHED: ends the loop, joins the thread and
+ * frees all. Returns how many characters' saves were not committed (0 is what we want). */
+uint32_t world_stop(struct world *world);
+
+/* Group "world". Valid until world_stop. */
+const struct counter_set *world_counters(const struct world *world);
+
+/* Times of a round trip to PostgreSQL: refs[0] loads, refs[1] save batches. */
+#define WORLD_HISTOGRAMS 2u
+void world_histograms(const struct world *world, struct histogram_ref refs[WORLD_HISTOGRAMS]);
+
+/* Any thread. True when both links are ready and saves can be taken; else text says what is wrong
+ * and for how long. Always writes a line for people, NUL-terminated. */
+bool world_health(const struct world *world, char *text, size_t text_bytes);
+
+#endif

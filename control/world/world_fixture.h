@@ -1,0 +1,61 @@
+/* world_fixture: for the tests of the world thread: its rings, played by the test's own threads,
+ * and a private PostgreSQL (private_postgres.sh run). Every wait has a limit that only a hang
+ * reaches. */
+#ifndef SW_CONTROL_WORLD_WORLD_FIXTURE_H
+#define SW_CONTROL_WORLD_WORLD_FIXTURE_H
+
+#include <libpq-fe.h>
+
+#include "control/world/world.h"
+
+#define FIXTURE_SHARDS 2u
+#define FIXTURE_WAIT_S 30
+
+struct fixture {
+	struct sw_config config;
+	struct world_links links;
+	struct world *world;
+	char *errors; /* what world_start wrote */
+	size_t errors_bytes;
+};
+
+/* Defaults that tests may change before fixture_start. ring_slots: of each ring. */
+void fixture_init(struct fixture *fixture, uint32_t ring_slots);
+/* Starts the world; NULL in fixture->world when that failed. */
+void fixture_start(struct fixture *fixture);
+/* Stops it; returns what world_stop returned. */
+uint32_t fixture_stop(struct fixture *fixture);
+void fixture_fini(struct fixture *fixture);
+
+uint64_t fixture_counter(const struct fixture *fixture, enum world_counter counter);
+/* Waits until the counter is at least so much. */
+void fixture_wait_counter(
+	const struct fixture *fixture, enum world_counter counter, uint64_t least);
+void fixture_wait_health(const struct fixture *fixture, bool health);
+void fixture_sleep_ms(uint32_t ms);
+
+/* The control thread's part. */
+void fixture_load(struct fixture *fixture, uint64_t session, uint64_t account, uint64_t character,
+	const char *name);
+struct msg_character_loaded fixture_loaded(struct fixture *fixture);
+struct msg_character_loaded fixture_login(
+	struct fixture *fixture, uint64_t account, uint64_t character, const char *name);
+uint32_t fixture_flush(struct fixture *fixture);
+
+/* A shard's part: waits while the ring is full. */
+void fixture_save(struct fixture *fixture, uint32_t shard, uint64_t character, uint64_t epoch,
+	int32_t x_mm, bool leaving);
+void fixture_query(struct fixture *fixture, uint32_t shard, uint64_t request, uint64_t character);
+struct msg_detail_result fixture_detail(struct fixture *fixture, uint32_t shard);
+
+/* The private server. verb: start, stop, kill. */
+void server_do(const char *verb);
+/* A blocking connection of the test's own. */
+PGconn *server_connect(const char *database);
+/* Runs sql, which must succeed; returns the first column of the first row as a number, or -1. */
+int64_t server_sql(PGconn *conn, const char *sql);
+void server_conninfo(char *text, size_t bytes, const char *database);
+/* An empty database of that name. */
+void server_new_database(const char *database);
+
+#endif
