@@ -28,11 +28,12 @@ process_pid() {
 }
 
 # process_spawn FILE LOG COMMAND...: starts COMMAND in a session of its own (a Ctrl-C at the terminal
-# does not reach it; we stop it in order) and notes its pid in FILE. Returns at once.
+# does not reach it; we stop it in order) and notes its pid in FILE. Returns at once. fd 9 is the
+# lock of ./dev run: it must not outlive ./dev in a child.
 process_spawn() {
 	local file=$1 log=$2
 	shift 2
-	setsid "$@" >>"$log" 2>&1 </dev/null &
+	setsid env --default-signal=INT,QUIT "$@" >>"$log" 2>&1 </dev/null 9>&- &
 	process_note "$file" $!
 }
 

@@ -1,0 +1,87 @@
+# wire.sh: the everyday wire, a veth pair whose client end lives in a network namespace of its own,
+# and hugepages on loan. Needs root. Sourced by tools/stage.sh.
+#
+# The server's end has no address and no IPv6: only DPDK's AF_XDP socket answers on it.
+# shellcheck shell=bash
+
+# shellcheck disable=SC2034 # used by who sources this
+wire_server_ip=10.77.0.1
+wire_client_ip=10.77.0.2
+
+# wire_up NAMESPACE SERVER-END CLIENT-END
+wire_up() {
+	local ns=$1 server=$2 client=$3
+	ip netns add "$ns" &&
+		ip link add "$server" type veth peer name "$client" netns "$ns" || return 1
+	[[ ! -e /proc/sys/net/ipv6/conf/$server ]] ||
+		echo 1 >"/proc/sys/net/ipv6/conf/$server/disable_ipv6"
+	ip netns exec "$ns" sh -c "[ ! -e /proc/sys/net/ipv6 ] ||
+		echo 1 >/proc/sys/net/ipv6/conf/$client/disable_ipv6"
+	# veth leaves transmit checksums to hardware that is not there; the server verifies them.
+	ip netns exec "$ns" ethtool -K "$client" tx off >/dev/null &&
+		ip -n "$ns" link set lo up &&
+		ip -n "$ns" address add "$wire_client_ip/24" dev "$client" &&
+		ip -n "$ns" link set "$client" up &&
+		ip link set "$server" up
+}
+
+# wire_down NAMESPACE SERVER-END: removes what is there; nothing there is fine.
+wire_down() {
+	local ns=$1 server=$2 pid
+	if [[ -e /sys/class/net/$server ]]; then
+		ip link delete "$server"
+	fi
+	if [[ -e /run/netns/$ns ]]; then
+		# Clients that a person left running in it would keep it alive, nameless.
+		for pid in $(ip netns pids "$ns"); do
+			kill -TERM "$pid" 2>/dev/null
+		done
+		ip netns delete "$ns"
+	fi
+}
+
+huge_pages=/sys/kernel/mm/hugepages/hugepages-2048kB
+
+# Reads and changes the machine's number under a lock: several checkouts borrow side by side.
+huge_change() {
+	(
+		flock 8
+		echo $(($(cat $huge_pages/nr_hugepages) + $1)) >$huge_pages/nr_hugepages
+	) 8>/run/lock/stormweir-hugepages.lock 2>/dev/null
+}
+
+# huge_borrow DIR PAGES: makes PAGES free 2 MiB pages and mounts them on DIR/huge. Fails, with nothing
+# changed, when the machine has none to give. What was added is noted in DIR/huge.added first.
+huge_borrow() {
+	local dir=$1 pages=$2 free
+	[[ -w $huge_pages/nr_hugepages ]] || return 1
+	free=$(cat $huge_pages/free_hugepages)
+	if ((free < pages)); then
+		echo "$((pages - free)) $(cat /proc/sys/kernel/random/boot_id)" >"$dir/huge.added"
+		huge_change $((pages - free))
+	fi
+	free=$(cat $huge_pages/free_hugepages)
+	mkdir -p "$dir/huge"
+	if ((free >= pages)) && mount -t hugetlbfs -o pagesize=2M,mode=700 none "$dir/huge" 2>/dev/null; then
+		return 0
+	fi
+	huge_return "$dir"
+	return 1
+}
+
+# huge_return DIR: unmounts and gives back what huge_borrow added; nothing borrowed is fine.
+huge_return() {
+	local dir=$1 added boot free
+	while mountpoint -q "$dir/huge"; do
+		rm -f "$dir/huge"/*
+		umount "$dir/huge" || umount -l "$dir/huge" || break
+	done
+	[[ -s $dir/huge.added ]] || return 0
+	read -r added boot <"$dir/huge.added"
+	# A reboot has given everything back already.
+	[[ $boot == "$(cat /proc/sys/kernel/random/boot_id)" ]] || added=0
+	free=$(cat $huge_pages/free_hugepages)
+	((added <= free)) || added=$free
+	((added == 0)) || huge_change $((-added))
+	rm -f "$dir/huge.added"
+}
