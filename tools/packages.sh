@@ -20,7 +20,7 @@ packages_fuzz=(clang)
 
 policy=/usr/sbin/policy-rc.d
 cluster=/etc/postgresql-common/createcluster.conf
-mark='stormweir ./dev setup, removed when it ends'
+mark='added by the set-up of stormweir, removed when it ends'
 
 missing() {
 	local installed name
