@@ -115,7 +115,7 @@ enum ticket_fault ticket_check(struct ticket *ticket, const uint8_t *data, size_
 	if (!bytes || bytes > TICKET_BYTES_MAX)
 		return TICKET_FAULT_LENGTH;
 	outer = sw__signed_ticket__unpack(pb_arena_init(&arena), bytes, data);
-	if (!outer || outer->signature.len != crypto_sign_BYTES ||
+	if (!outer || outer->signature.len != crypto_sign_BYTES || !outer->body.len ||
 		outer->body.len > TICKET_BYTES_MAX)
 		return TICKET_FAULT_UNREADABLE;
 	public_key = key_find(keys, key_count, outer->key_id);

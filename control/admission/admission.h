@@ -1,0 +1,149 @@
+/* admission: from a finished handshake to a player on a map, and back.
+ *
+ *   MSG_PEER_CONNECTED -> Hello -> version, ticket -> a place under players_max -> the ticket's
+ * single use (Redis) -> the character's older session leaves -> MSG_CHARACTER_LOAD -> map ->
+ *   MSG_PLAYER_JOIN and Admitted -> MSG_PLAYER_JOINED ... MSG_PLAYER_LEFT, MSG_PEER_GONE
+ *
+ * One session per connection, at most one session per character past WAITING. A connection that
+ * ends at any of these steps is followed up; messages about a session that is no more are
+ * recognised by its handle and dropped. Whoever is refused gets Refused and then an ENet disconnect
+ * with the same reason; each refusal is counted by name.
+ *
+ * The place is taken before Redis is asked, so that a full server does not use tickets up; a ticket
+ * whose login then fails for want of something on our side (the database, the map) is given its use
+ * back, so that the player can try again with it.
+ *
+ * Pure: time is an argument, and everything it does goes through adm_ops. Thread: one, the control
+ * thread. Allocates at adm_new alone. */
+#ifndef SW_CONTROL_ADMISSION_ADMISSION_H
+#define SW_CONTROL_ADMISSION_ADMISSION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/config.h"
+#include "common/counter.h"
+#include "common/msg.h"
+#include "control/admission/hello.h"
+#include "control/admission/ticket.h"
+
+/* More such messages (hello.h) from one client end it. */
+#define ADM_STRIKES_MAX 4u
+/* What a client that is to try again is told to wait. */
+#define ADM_RETRY_MS 2000u
+/* Longest wait for the world, for a shard, or for the older session. */
+#define ADM_STEP_DEADLINE_MS 30000u
+/* A refused peer that has not taken its disconnect by then is cut off. */
+#define ADM_ENDED_DEADLINE_MS 10000u
+
+/* X(id, name, kind, help) */
+// clang-format off
+#define ADM_COUNTERS(X)                                                                            \
+	X(SESSIONS, "sessions", COUNTER_GAUGE, "connections that admission knows, in any state")   \
+	X(PLAYERS, "players", COUNTER_GAUGE, "players on a map")                                   \
+	X(PLACES, "places", COUNTER_GAUGE, "places taken under players_max, by players and logins under way") \
+	X(STOPPING, "stopping", COUNTER_GAUGE, "1 when nobody is let in any more")                 \
+	X(CONNECTS, "connects", COUNTER_SUM, "peers that finished the handshake")                  \
+	X(ADMITTED, "admitted", COUNTER_SUM, "logins that were sent on to a map")                  \
+	X(JOINED, "joined", COUNTER_SUM, "players that a shard put on its map")                    \
+	X(LEFT, "left", COUNTER_SUM, "players that a shard saved and took off its map")            \
+	X(TAKEOVERS, "takeovers", COUNTER_SUM, "older sessions that a new login of their character ended") \
+	X(RELEASES, "ticket_releases", COUNTER_SUM, "tickets that were given their use back")      \
+	X(CUT_OFF, "cut_off", COUNTER_SUM, "refused peers that did not take their disconnect")     \
+	X(STALE, "stale_messages", COUNTER_SUM, "messages about sessions or peers that had ended: normal")
+
+/* Refusals beside those of the ticket itself (ticket.h). X(id, name, reason for the client, help) */
+#define ADM_REFUSALS(X)                                                                            \
+	X(VERSION, "version", WRONG_VERSION, "another protocol version")                           \
+	X(HELLO_TIMEOUT, "hello_timeout", HELLO_TIMEOUT, "no good Hello within hello_deadline")    \
+	X(STRIKES, "strikes", MALFORMED, "too many messages that no honest client sends")          \
+	X(USED, "ticket_used", TICKET_USED, "the ticket was used before")                          \
+	X(REDIS_AWAY, "redis_away", TRY_LATER, "Redis is away, so the ticket could not be checked") \
+	X(CLAIM_UNKNOWN, "claim_unknown", TRY_LATER, "Redis did not say whether the ticket was used") \
+	X(FULL, "full", SERVER_FULL, "players_max is reached")                                     \
+	X(TABLE_FULL, "table_full", SERVER_FULL, "no session is free")                             \
+	X(REPLACED, "replaced", REPLACED, "a newer login of the same character")                   \
+	X(TAKEOVER_TIMEOUT, "takeover_timeout", TRY_LATER, "the character's older session did not leave in time") \
+	X(WRONG_ACCOUNT, "wrong_account", WRONG_ACCOUNT, "the character belongs to another account") \
+	X(WORLD_AWAY, "world_away", TRY_LATER, "the database is away")                             \
+	X(WORLD_TIMEOUT, "world_timeout", TRY_LATER, "the world did not answer in time")           \
+	X(NO_MAP, "no_map", MAP_UNAVAILABLE, "neither the saved map nor first_map is served here") \
+	X(MAP_REFUSED, "map_refused", MAP_UNAVAILABLE, "the shard refused the player, such as for a full map") \
+	X(JOIN_TIMEOUT, "join_timeout", TRY_LATER, "the shard did not answer in time")             \
+	X(STOPPING, "stopping", SERVER_STOPPING, "the server is stopping")
+// clang-format on
+
+#define ADM_COUNTER_ENUM(id, name, kind, help)   ADM_C_##id,
+#define ADM_REFUSAL_ENUM(id, name, reason, help) ADM_C_REFUSED_##id,
+#define ADM_TICKET_ENUM(id, name, reason, help)  ADM_C_TICKET_##id,
+#define ADM_MESSAGE_ENUM(id, name, help)         ADM_C_MESSAGE_##id,
+enum adm_counter {
+	ADM_COUNTERS(ADM_COUNTER_ENUM) ADM_REFUSALS(ADM_REFUSAL_ENUM) TICKET_FAULTS(ADM_TICKET_ENUM)
+		HELLO_FAULTS(ADM_MESSAGE_ENUM) ADM_COUNTER_COUNT
+};
+
+/* What Redis said about a ticket's single use. */
+enum adm_claim {
+	ADM_CLAIM_OURS,   /* it was not used before, and is now */
+	ADM_CLAIM_USED,   /* it was used before */
+	ADM_CLAIM_UNKNOWN /* no answer: it may be used up */
+};
+
+struct adm_presence {
+	uint64_t session, character_id;
+	uint64_t generation; /* the character's writer epoch: greater is newer, on any node */
+};
+
+/* Calls out of admission. None may call back into it, except through a later call by the loop. */
+struct adm_ops {
+	void *ctx;
+	/* The message is copied; the other side gets it even if its ring is full now. */
+	void (*to_dataplane)(void *ctx, uint32_t worker, const struct msg *message);
+	void (*to_shard)(void *ctx, uint32_t shard, const struct msg *message);
+	void (*to_world)(void *ctx, const struct msg *message);
+	/* Asks Redis to note the nonce as used by this session, for expire_s. Returns 0:
+	 * adm_claimed follows, exactly once; or a negative errno: Redis is away. */
+	int (*claim)(void *ctx, uint64_t session, const uint8_t nonce[TICKET_NONCE_BYTES],
+		uint64_t expire_s);
+	/* Gives the use back, if the session still has it. May fail: then the ticket stays used. */
+	void (*release)(void *ctx, uint64_t session, const uint8_t nonce[TICKET_NONCE_BYTES]);
+	/* The player is on a map; is not any more. */
+	void (*arrived)(void *ctx, const struct adm_presence *presence);
+	void (*departed)(void *ctx, const struct adm_presence *presence);
+};
+
+struct adm;
+
+/* config: borrowed, for the life of adm. workers, shards: how many of each there are. Returns NULL
+ * when memory is short. */
+struct adm *adm_new(const struct sw_config *config, uint32_t workers, uint32_t shards,
+	const struct adm_ops *ops);
+void adm_free(struct adm *adm);
+
+/* One message from a ring. wall_s: Unix seconds, for ticket expiry alone. Messages of types that do
+ * not come from there are counted as stale. */
+void adm_from_dataplane(
+	struct adm *adm, const struct msg *message, uint64_t now_ns, uint64_t wall_s);
+void adm_from_shard(struct adm *adm, uint32_t shard, const struct msg *message, uint64_t now_ns);
+void adm_from_world(struct adm *adm, const struct msg *message, uint64_t now_ns);
+
+/* The answer to ops.claim. Returns false when the session wants it no more: the caller then gives
+ * the use back, if the claim was ours. */
+bool adm_claimed(struct adm *adm, uint64_t session, enum adm_claim claim, uint64_t now_ns);
+
+/* Deadlines; call it every few milliseconds. */
+void adm_tick(struct adm *adm, uint64_t now_ns);
+
+/* From now on everyone is refused with SERVER_STOPPING, also logins under way. Players that a shard
+ * has, or may have, are the shards' to end (MSG_SHARD_STOP). */
+void adm_stop(struct adm *adm, uint64_t now_ns);
+
+/* Fills out with up to max players whose presence was last said at least period_ns ago, and counts
+ * it as said now. Returns how many. */
+uint32_t adm_presence_due(struct adm *adm, uint64_t now_ns, uint64_t period_ns,
+	struct adm_presence *out, uint32_t max);
+
+/* Any thread may read it while adm lives: group "admission". */
+const struct counter_set *adm_counters(const struct adm *adm);
+
+#endif

@@ -1,0 +1,989 @@
+/* Proves the way from a handshake to a map step by step: what each step sends, what each refusal is
+ * called, that an end at any step leaves nothing behind, that late and repeated messages do no
+ * harm, and (with seeded random traffic) that a character is never on two sessions at once. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#include "common/handle.h"
+#include "common/mono.h"
+#include "control/admission/admission.h"
+#include "control/admission/ticket_key.h"
+#include "proto/client.pb-c.h"
+
+#define WALL 1800000000ull
+
+/* ---- the world around admission ---- */
+
+#define LOG_MAX 4096
+
+struct sent {
+	char to; /* d, s, w: the ring; c, r: claim, release; a, p: arrived, departed */
+	uint32_t index;
+	uint64_t session;
+	struct msg message[16];
+};
+
+static struct sw_config config;
+static struct ticket_key key;
+static struct adm *adm;
+static struct sent sent[LOG_MAX];
+static uint32_t sent_count;
+static int claim_rc;
+static uint64_t now_ns;
+
+static void note(char to, uint32_t index, uint64_t session, const struct msg *message)
+{
+	struct sent *entry = &sent[sent_count++];
+
+	assert_true(sent_count < LOG_MAX);
+	*entry = (struct sent){.to = to, .index = index, .session = session};
+	if (message) {
+		assert_int_equal(message->slots, msg_slots(message->payload_bytes));
+		memcpy(entry->message, message, message->slots * sizeof(*message));
+	}
+}
+
+static void to_dataplane(void *ctx, uint32_t worker, const struct msg *message)
+{
+	(void)ctx;
+	assert_int_equal(worker, handle_owner(message->peer));
+	note('d', worker, 0, message);
+}
+
+static void to_shard(void *ctx, uint32_t shard, const struct msg *message)
+{
+	(void)ctx;
+	note('s', shard, message->subject, message);
+}
+
+static void to_world(void *ctx, const struct msg *message)
+{
+	(void)ctx;
+	note('w', 0, message->subject, message);
+}
+
+static int claim(void *ctx, uint64_t session, const uint8_t *nonce, uint64_t expire_s)
+{
+	(void)ctx;
+	(void)nonce;
+	assert_true(expire_s > 0 && expire_s <= TICKET_LIFETIME_MAX_S + 2 * TICKET_SKEW_S + 1);
+	if (!claim_rc)
+		note('c', 0, session, NULL);
+	return claim_rc;
+}
+
+static void release(void *ctx, uint64_t session, const uint8_t *nonce)
+{
+	(void)ctx;
+	(void)nonce;
+	note('r', 0, session, NULL);
+}
+
+static void arrived(void *ctx, const struct adm_presence *presence)
+{
+	(void)ctx;
+	assert_true(presence->generation > 0);
+	note('a', 0, presence->session, NULL);
+}
+
+static void departed(void *ctx, const struct adm_presence *presence)
+{
+	(void)ctx;
+	note('p', 0, presence->session, NULL);
+}
+
+static void begin(uint32_t players_max)
+{
+	const struct adm_ops ops = {
+		NULL, to_dataplane, to_shard, to_world, claim, release, arrived, departed};
+
+	memset(&config, 0, sizeof(config));
+	strcpy(config.node.name, "node-1");
+	config.node.realm_id = 1;
+	config.enet.peers_max = 64;
+	config.admission.players_max = players_max;
+	config.admission.hello_deadline_ms = 5000;
+	strcpy(config.admission.first_map, "meadow");
+	config.admission.ticket_key_count = 1;
+	config.admission.ticket_keys[0].id = key.id;
+	memcpy(config.admission.ticket_keys[0].public_key, key.public_key, 32);
+	config.map_count = 3;
+	strcpy(config.maps[0].name, "meadow");
+	strcpy(config.maps[1].name, "caves");
+	config.maps[1].shard = 1;
+	strcpy(config.maps[2].name, "elsewhere");
+	config.maps[2].shard = 2; /* a shard that does not exist */
+	claim_rc = 0;
+	sent_count = 0;
+	now_ns = NS_PER_S;
+	adm = adm_new(&config, 2, 2, &ops);
+	assert_non_null(adm);
+}
+
+static uint64_t counted(enum adm_counter counter)
+{
+	return counter_get(&adm_counters(adm)->values[counter]);
+}
+
+/* Nothing is left of anyone. */
+static void finish(void)
+{
+	assert_int_equal(counted(ADM_C_SESSIONS), 0);
+	assert_int_equal(counted(ADM_C_PLACES), 0);
+	assert_int_equal(counted(ADM_C_PLAYERS), 0);
+	adm_free(adm);
+}
+
+/* ---- what comes in ---- */
+
+static void dataplane(
+	enum msg_type type, uint64_t peer, const void *payload, uint32_t bytes, uint8_t channel)
+{
+	static struct msg_buffer buffer;
+
+	if (bytes)
+		memcpy(msg_begin(buffer.slot, type, peer, bytes), payload, bytes);
+	else
+		msg_begin(buffer.slot, type, peer, 0);
+	buffer.slot[0].channel = channel;
+	buffer.slot[0].flags = MSG_SEND_RELIABLE;
+	adm_from_dataplane(adm, buffer.slot, now_ns, WALL);
+}
+
+static void connected(uint64_t peer)
+{
+	const struct msg_peer_connected body = {
+		.port = 1, .payload_bytes_max = 1300, .channels = 4};
+
+	dataplane(MSG_PEER_CONNECTED, peer, &body, sizeof(body), 0);
+}
+
+static void gone(uint64_t peer)
+{
+	const struct msg_peer_gone body = {0};
+
+	dataplane(MSG_PEER_GONE, peer, &body, sizeof(body), 0);
+}
+
+static void hello_as(uint64_t peer, uint32_t version, const struct ticket *ticket)
+{
+	uint8_t signed_ticket[TICKET_BYTES_MAX], data[1024] = {SW_MSG_HELLO};
+	Sw__Hello message = SW__HELLO__INIT;
+
+	message.protocol_version = version;
+	message.ticket.len = ticket_sign(signed_ticket, ticket, key.id, key.secret_key);
+	message.ticket.data = signed_ticket;
+	dataplane(MSG_PEER_PACKET, peer, data, (uint32_t)(1 + sw__hello__pack(&message, data + 1)),
+		SW_CHANNEL_SESSION);
+}
+
+static struct ticket ticket_for(uint64_t account, uint64_t character)
+{
+	struct ticket ticket = {.realm_id = 1,
+		.account_id = account,
+		.character_id = character,
+		.issued_unix_s = WALL,
+		.expires_unix_s = WALL + 60};
+
+	snprintf(ticket.name, sizeof(ticket.name), "name%u", (unsigned)character);
+	return ticket;
+}
+
+static void hello(uint64_t peer, uint64_t account, uint64_t character)
+{
+	struct ticket ticket = ticket_for(account, character);
+
+	hello_as(peer, SW_PROTOCOL_VERSION, &ticket);
+}
+
+static void loaded_as(uint64_t session, enum msg_load_result result, const char *map)
+{
+	struct msg_character_loaded body = {
+		.session = session, .epoch = 5, .result = result, .has_position = 1, .x_mm = 7};
+	struct msg message[4];
+
+	snprintf(body.map, sizeof(body.map), "%s", map);
+	memcpy(msg_begin(message, MSG_CHARACTER_LOADED, 0, sizeof(body)), &body, sizeof(body));
+	adm_from_world(adm, message, now_ns);
+}
+
+static void shard_says(uint32_t shard, enum msg_type type, uint64_t session, uint32_t second)
+{
+	const struct msg_player_refused body = {.session = session, .reason = second};
+	struct msg message;
+
+	_Static_assert(sizeof(body) == sizeof(struct msg_player_left), "all of one shape");
+	memcpy(msg_begin(&message, type, 0, sizeof(body)), &body, sizeof(body));
+	adm_from_shard(adm, shard, &message, now_ns);
+}
+
+/* ---- what went out ---- */
+
+/* The newest entry to a ring, of a type (0: any); NULL if there is none. */
+static struct sent *last(char to, enum msg_type type)
+{
+	for (uint32_t i = sent_count; i-- > 0;)
+		if (sent[i].to == to && (!type || sent[i].message[0].type == type))
+			return &sent[i];
+	return NULL;
+}
+
+static uint32_t how_many(char to, enum msg_type type)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < sent_count; i++)
+		n += sent[i].to == to && (!type || sent[i].message[0].type == type);
+	return n;
+}
+
+/* The newest two messages to the peer: Refused and the disconnect, for the same reason. */
+static void expect_refused(uint64_t peer, uint32_t reason, bool retry)
+{
+	struct msg_peer_disconnect body;
+	struct sent *bytes = NULL, *end = NULL;
+	Sw__Refused *refused;
+
+	for (uint32_t i = 0; i < sent_count; i++)
+		if (sent[i].to == 'd' && sent[i].message[0].peer == peer) {
+			if (sent[i].message[0].type == MSG_PEER_SEND)
+				bytes = &sent[i];
+			else
+				end = &sent[i];
+		}
+	if (!bytes || !end)
+		fail_msg("peer %llx was not refused", (unsigned long long)peer);
+	assert_true(bytes < end);
+	assert_int_equal(bytes->message[0].channel, SW_CHANNEL_SESSION);
+	assert_true(bytes->message[0].flags & MSG_SEND_RELIABLE);
+	assert_int_equal(msg_payload(bytes->message)[0], SW_MSG_REFUSED);
+	refused = sw__refused__unpack(
+		NULL, bytes->message[0].payload_bytes - 1, msg_payload(bytes->message) + 1);
+	assert_non_null(refused);
+	assert_int_equal(refused->reason, reason);
+	assert_int_equal(refused->retry_after_ms > 0, retry);
+	assert_string_equal(refused->text, reason_text(reason));
+	sw__refused__free_unpacked(refused, NULL);
+	memcpy(&body, msg_payload(end->message), sizeof(body));
+	assert_int_equal(body.mode, MSG_DISCONNECT_LATER);
+	assert_int_equal(body.data, reason);
+}
+
+static bool was_refused(uint64_t peer)
+{
+	for (uint32_t i = 0; i < sent_count; i++)
+		if (sent[i].to == 'd' && sent[i].message[0].peer == peer &&
+			sent[i].message[0].type == MSG_PEER_DISCONNECT)
+			return true;
+	return false;
+}
+
+static uint64_t peer_of(uint32_t n)
+{
+	return handle_make(n % 2, 1, n);
+}
+
+enum step { AT_CONNECTED, AT_CLAIMING, AT_LOADING, AT_JOINING, AT_IN };
+
+/* Brings a peer so far; returns its session (0 while it is not known). */
+static uint64_t bring(uint64_t peer, uint64_t account, uint64_t character, enum step step)
+{
+	uint64_t session;
+
+	connected(peer);
+	if (step == AT_CONNECTED)
+		return 0;
+	hello(peer, account, character);
+	session = last('c', 0)->session;
+	if (step >= AT_LOADING)
+		assert_true(adm_claimed(adm, session, ADM_CLAIM_OURS, now_ns));
+	if (step >= AT_JOINING)
+		loaded_as(session, MSG_LOAD_OK, "meadow");
+	if (step >= AT_IN)
+		shard_says(0, MSG_PLAYER_JOINED, session, 9);
+	return session;
+}
+
+static void leave_all(uint64_t peer, uint64_t session)
+{
+	gone(peer);
+	shard_says(0, MSG_PLAYER_LEFT, session, 0);
+}
+
+/* ---- tests ---- */
+
+static void test_way_in(void **state)
+{
+	struct msg_character_load load;
+	struct msg_player_join join;
+	Sw__Admitted *admitted;
+	struct sent *entry;
+	uint64_t session;
+
+	(void)state;
+	begin(10);
+	session = bring(peer_of(3), 8, 77, AT_LOADING);
+	entry = last('w', MSG_CHARACTER_LOAD);
+	memcpy(&load, msg_payload(entry->message), sizeof(load));
+	assert_int_equal(load.session, session);
+	assert_int_equal(load.account_id, 8);
+	assert_int_equal(load.character_id, 77);
+	assert_string_equal(load.name, "name77");
+	loaded_as(session, MSG_LOAD_OK, "caves");
+
+	entry = last('d', MSG_PEER_SEND);
+	assert_int_equal(msg_payload(entry->message)[0], SW_MSG_ADMITTED);
+	admitted = sw__admitted__unpack(
+		NULL, entry->message[0].payload_bytes - 1, msg_payload(entry->message) + 1);
+	assert_string_equal(admitted->map, "caves");
+	assert_string_equal(admitted->node, "node-1");
+	sw__admitted__free_unpacked(admitted, NULL);
+
+	entry = last('s', MSG_PLAYER_JOIN);
+	assert_int_equal(entry->index, 1);
+	assert_int_equal(entry->message[0].peer, peer_of(3));
+	memcpy(&join, msg_payload(entry->message), sizeof(join));
+	assert_int_equal(join.session, session);
+	assert_int_equal(join.epoch, 5);
+	assert_int_equal(join.x_mm, 7);
+	assert_int_equal(join.payload_bytes_max, 1300);
+	assert_string_equal(join.map, "caves");
+	assert_string_equal(join.name, "name77");
+
+	shard_says(0, MSG_PLAYER_JOINED, session, 1); /* not the shard that was asked */
+	assert_int_equal(counted(ADM_C_PLAYERS), 0);
+	shard_says(1, MSG_PLAYER_JOINED, session, 1);
+	assert_int_equal(counted(ADM_C_PLAYERS), 1);
+	assert_int_equal(how_many('a', 0), 1);
+	gone(peer_of(3));
+	assert_int_equal(how_many('s', MSG_PLAYER_REMOVE), 1);
+	assert_int_equal(how_many('p', 0), 1);
+	shard_says(1, MSG_PLAYER_LEFT, session, 0);
+	assert_int_equal(how_many('r', 0), 0);
+	finish();
+}
+
+static void test_map_choice(void **state)
+{
+	static const struct {
+		const char *saved, *expected;
+		uint32_t shard, has_position;
+	} rows[] = {
+		{"", "meadow", 0, 0},
+		{"meadow", "meadow", 0, 1},
+		{"caves", "caves", 1, 1},
+		{"gone", "meadow", 0, 0},
+		{"elsewhere", "meadow", 0, 0},
+	};
+
+	(void)state;
+	begin(10);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		uint64_t session = bring(peer_of((uint32_t)i + 1), 1, i + 1, AT_LOADING);
+		struct msg_player_join join;
+
+		loaded_as(session, MSG_LOAD_OK, rows[i].saved);
+		memcpy(&join, msg_payload(last('s', MSG_PLAYER_JOIN)->message), sizeof(join));
+		assert_string_equal(join.map, rows[i].expected);
+		assert_int_equal(join.has_position, rows[i].has_position);
+		assert_int_equal(last('s', MSG_PLAYER_JOIN)->index, rows[i].shard);
+		gone(peer_of((uint32_t)i + 1));
+		shard_says(rows[i].shard, MSG_PLAYER_LEFT, session, 0);
+	}
+	strcpy(config.admission.first_map, "gone");
+	loaded_as(bring(peer_of(9), 1, 9, AT_LOADING), MSG_LOAD_OK, "");
+	expect_refused(peer_of(9), SW_REASON_MAP_UNAVAILABLE, true);
+	gone(peer_of(9));
+	finish();
+}
+
+static void test_bad_tickets(void **state)
+{
+	static const struct {
+		uint32_t version, realm;
+		uint64_t expires;
+		const char *name;
+		enum adm_counter counter;
+		enum sw_disconnect_reason reason;
+	} rows[] = {
+		{SW_PROTOCOL_VERSION + 1, 1, WALL, "a", ADM_C_REFUSED_VERSION,
+			SW_REASON_WRONG_VERSION},
+		{0, 1, WALL, "a", ADM_C_REFUSED_VERSION, SW_REASON_WRONG_VERSION},
+		{SW_PROTOCOL_VERSION, 2, WALL, "a", ADM_C_TICKET_REALM,
+			SW_REASON_TICKET_WRONG_REALM},
+		{SW_PROTOCOL_VERSION, 1, WALL - 60, "a", ADM_C_TICKET_EXPIRED,
+			SW_REASON_TICKET_EXPIRED},
+		{SW_PROTOCOL_VERSION, 1, WALL, "", ADM_C_TICKET_NAME, SW_REASON_TICKET_MALFORMED},
+	};
+
+	(void)state;
+	begin(10);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		uint64_t peer = peer_of((uint32_t)i + 1);
+		struct ticket ticket = ticket_for(1, 1);
+
+		ticket.realm_id = rows[i].realm;
+		ticket.issued_unix_s = WALL - 100;
+		ticket.expires_unix_s = rows[i].expires;
+		strcpy(ticket.name, rows[i].name);
+		connected(peer);
+		assert_int_equal(counted(rows[i].counter), i == 1);
+		hello_as(peer, rows[i].version, &ticket);
+		expect_refused(peer, rows[i].reason, false);
+		assert_int_equal(counted(rows[i].counter), i == 1 ? 2 : 1);
+		hello(peer, 1, 1); /* too late */
+		assert_int_equal(how_many('c', 0), 0);
+		gone(peer);
+		gone(peer);
+	}
+	finish();
+}
+
+/* Redis away, ticket used, no answer: never let in unchecked. */
+static void test_claims(void **state)
+{
+	static const struct {
+		int rc;
+		enum adm_claim claim;
+		enum adm_counter counter;
+		uint32_t reason;
+		bool retry;
+	} rows[] = {
+		{-107, 0, ADM_C_REFUSED_REDIS_AWAY, SW_REASON_TRY_LATER, true},
+		{0, ADM_CLAIM_USED, ADM_C_REFUSED_USED, SW_REASON_TICKET_USED, false},
+		{0, ADM_CLAIM_UNKNOWN, ADM_C_REFUSED_CLAIM_UNKNOWN, SW_REASON_TRY_LATER, false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		begin(10);
+		claim_rc = rows[i].rc;
+		connected(peer_of(1));
+		hello(peer_of(1), 1, 1);
+		if (!claim_rc)
+			adm_claimed(adm, last('c', 0)->session, rows[i].claim, now_ns);
+		expect_refused(peer_of(1), rows[i].reason, rows[i].retry);
+		assert_int_equal(counted(rows[i].counter), 1);
+		assert_int_equal(how_many('w', 0), 0);
+		assert_int_equal(how_many('r', 0), 0);
+		gone(peer_of(1));
+		finish();
+	}
+}
+
+static void test_world_and_shard_refuse(void **state)
+{
+	uint64_t session;
+
+	(void)state;
+	begin(10);
+	loaded_as(bring(peer_of(1), 1, 1, AT_LOADING), MSG_LOAD_UNAVAILABLE, "");
+	expect_refused(peer_of(1), SW_REASON_TRY_LATER, true);
+	assert_int_equal(how_many('r', 0), 1); /* the ticket can be used again */
+	loaded_as(bring(peer_of(2), 1, 2, AT_LOADING), MSG_LOAD_WRONG_ACCOUNT, "");
+	expect_refused(peer_of(2), SW_REASON_WRONG_ACCOUNT, false);
+	session = bring(peer_of(3), 1, 3, AT_JOINING);
+	shard_says(0, MSG_PLAYER_REFUSED, session, SW_REASON_MAP_UNAVAILABLE);
+	expect_refused(peer_of(3), SW_REASON_MAP_UNAVAILABLE, true);
+	assert_int_equal(how_many('r', 0), 2);
+	assert_int_equal(counted(ADM_C_PLACES), 0);
+	for (uint32_t i = 1; i <= 3; i++)
+		gone(peer_of(i));
+	finish();
+}
+
+static void test_cap(void **state)
+{
+	uint64_t a, b, c;
+
+	(void)state;
+	begin(2);
+	a = bring(peer_of(1), 1, 1, AT_IN);
+	bring(peer_of(2), 1, 2, AT_CLAIMING); /* a login under way counts */
+	b = last('c', 0)->session;
+	connected(peer_of(3));
+	hello(peer_of(3), 1, 3);
+	expect_refused(peer_of(3), SW_REASON_SERVER_FULL, true);
+	assert_int_equal(how_many('c', 0), 2); /* its ticket was not used up */
+
+	/* A takeover needs no place of its own ... */
+	bring(peer_of(4), 1, 1, AT_CLAIMING);
+	c = last('c', 0)->session;
+	assert_int_equal(counted(ADM_C_PLACES), 2);
+	/* ... unless the one it takes over has gone meanwhile, and its place too. */
+	leave_all(peer_of(1), a);
+	bring(peer_of(5), 1, 5, AT_CLAIMING);
+	adm_claimed(adm, c, ADM_CLAIM_OURS, now_ns);
+	expect_refused(peer_of(4), SW_REASON_SERVER_FULL, true);
+	assert_int_equal(how_many('r', 0), 1);
+	assert_int_equal(counted(ADM_C_PLACES), 2);
+	(void)b;
+	for (uint32_t i = 2; i <= 5; i++)
+		gone(peer_of(i));
+	finish();
+}
+
+/* The same character again, while its older session is at each step. */
+static void test_takeover(void **state)
+{
+	(void)state;
+	for (enum step step = AT_LOADING; step <= AT_IN; step++) {
+		uint64_t old, new;
+		uint32_t loads;
+
+		begin(1);
+		old = bring(peer_of(1), 1, 1, step);
+		loads = how_many('w', MSG_CHARACTER_LOAD);
+		new = bring(peer_of(2), 1, 1, AT_LOADING);
+		if (step == AT_LOADING) {
+			expect_refused(peer_of(1), SW_REASON_REPLACED, false);
+		} else {
+			struct msg_player_remove body;
+
+			/* Not before the older one is saved. */
+			assert_int_equal(how_many('w', MSG_CHARACTER_LOAD), loads);
+			memcpy(&body, msg_payload(last('s', MSG_PLAYER_REMOVE)->message),
+				sizeof(body));
+			assert_int_equal(body.session, old);
+			assert_int_equal(body.reason, SW_REASON_REPLACED);
+			shard_says(0, MSG_PLAYER_JOINED, old, 1); /* may cross the remove */
+			assert_int_equal(how_many('w', MSG_CHARACTER_LOAD), loads);
+			shard_says(0, MSG_PLAYER_LEFT, old, 0);
+			expect_refused(peer_of(1), SW_REASON_REPLACED, false);
+		}
+		assert_int_equal(how_many('w', MSG_CHARACTER_LOAD), loads + 1);
+		loaded_as(old, MSG_LOAD_OK, "meadow"); /* late: of the older session */
+		assert_int_equal(how_many('s', MSG_PLAYER_JOIN), step == AT_LOADING ? 0 : 1);
+		loaded_as(new, MSG_LOAD_OK, "meadow");
+		shard_says(0, MSG_PLAYER_LEFT, old, 0); /* twice */
+		shard_says(0, MSG_PLAYER_JOINED, new, 2);
+		assert_int_equal(counted(ADM_C_PLAYERS), 1);
+		assert_int_equal(counted(ADM_C_PLACES), 1);
+		gone(peer_of(1));
+		leave_all(peer_of(2), new);
+		finish();
+	}
+}
+
+static void test_takeover_third(void **state)
+{
+	uint64_t a, c;
+
+	(void)state;
+	begin(1);
+	a = bring(peer_of(1), 1, 1, AT_IN);
+	bring(peer_of(2), 1, 1, AT_LOADING);
+	c = bring(peer_of(3), 1, 1, AT_LOADING);
+	expect_refused(peer_of(2), SW_REASON_REPLACED, false);
+	/* Not the owner of the character: nobody is thrown out for it. */
+	connected(peer_of(4));
+	hello(peer_of(4), 2, 1);
+	assert_true(was_refused(peer_of(4)));
+	expect_refused(peer_of(4), SW_REASON_SERVER_FULL, true);
+	gone(peer_of(1));
+	assert_int_equal(how_many('w', MSG_CHARACTER_LOAD), 1);
+	shard_says(0, MSG_PLAYER_LEFT, a, 0);
+	assert_int_equal(how_many('w', MSG_CHARACTER_LOAD), 2);
+	assert_int_equal(last('w', 0)->session, c);
+	for (uint32_t i = 2; i <= 4; i++)
+		gone(peer_of(i));
+	finish();
+}
+
+static void test_takeover_wrong_account(void **state)
+{
+	uint64_t a, b;
+
+	(void)state;
+	begin(5);
+	a = bring(peer_of(1), 1, 1, AT_IN);
+	b = bring(peer_of(2), 2, 1, AT_CLAIMING);
+	adm_claimed(adm, b, ADM_CLAIM_OURS, now_ns);
+	expect_refused(peer_of(2), SW_REASON_WRONG_ACCOUNT, false);
+	assert_false(was_refused(peer_of(1)));
+	assert_int_equal(how_many('s', MSG_PLAYER_REMOVE), 0);
+	gone(peer_of(2));
+	leave_all(peer_of(1), a);
+	finish();
+}
+
+/* The peer goes at each step; each late answer that follows is dropped. */
+static void test_gone_at_each_step(void **state)
+{
+	(void)state;
+	for (enum step step = AT_CONNECTED; step <= AT_IN; step++) {
+		uint64_t session;
+		bool shard_has_it = step >= AT_JOINING;
+
+		begin(3);
+		session = bring(peer_of(1), 1, 1, step);
+		gone(peer_of(1));
+		gone(peer_of(1));
+		assert_int_equal(how_many('s', MSG_PLAYER_REMOVE), shard_has_it);
+		assert_int_equal(how_many('r', 0), step == AT_LOADING);
+		if (step == AT_CLAIMING)
+			assert_false(adm_claimed(adm, session, ADM_CLAIM_OURS, now_ns));
+		if (step >= AT_LOADING)
+			loaded_as(session, MSG_LOAD_OK, "meadow");
+		if (shard_has_it) {
+			assert_int_equal(counted(ADM_C_SESSIONS), 1);
+			shard_says(0, step == AT_JOINING ? MSG_PLAYER_REFUSED : MSG_PLAYER_LEFT,
+				session, 0);
+			shard_says(0, MSG_PLAYER_LEFT, session, 0);
+		}
+		assert_int_equal(how_many('a', 0), how_many('p', 0));
+		assert_int_equal(how_many('d', MSG_PEER_DISCONNECT), 0);
+		finish();
+	}
+}
+
+static void test_bad_messages(void **state)
+{
+	static const uint8_t no_protobuf[] = {SW_MSG_HELLO, 0xff, 0xff}, unknown[] = {0x3f, 1},
+			     server_only[] = {SW_MSG_ADMITTED};
+	static uint8_t oversize[HELLO_BYTES_MAX + 1] = {SW_MSG_HELLO};
+	static uint8_t many_fields[400] = {SW_MSG_HELLO};
+	const struct {
+		const uint8_t *data;
+		uint32_t bytes;
+		uint8_t channel;
+		enum hello_fault fault;
+	} rows[] = {
+		{NULL, 0, 0, HELLO_FAULT_EMPTY},
+		{no_protobuf, sizeof(no_protobuf), 0, HELLO_FAULT_MALFORMED},
+		{many_fields, sizeof(many_fields), 0, HELLO_FAULT_MALFORMED},
+		{unknown, sizeof(unknown), 0, HELLO_FAULT_TYPE},
+		{server_only, sizeof(server_only), 0, HELLO_FAULT_TYPE},
+		{oversize, sizeof(oversize), 0, HELLO_FAULT_OVERSIZE},
+		{no_protobuf, sizeof(no_protobuf), 2, HELLO_FAULT_CHANNEL},
+	};
+
+	(void)state;
+	for (size_t i = 1; i + 1 < sizeof(many_fields); i += 2)
+		many_fields[i] = 15 << 3; /* unknown fields: more than the arena holds */
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		begin(3);
+		connected(peer_of(1));
+		for (uint32_t n = 0; n < ADM_STRIKES_MAX; n++)
+			dataplane(MSG_PEER_PACKET, peer_of(1), rows[i].data, rows[i].bytes,
+				rows[i].channel);
+		assert_int_equal(counted(ADM_C_MESSAGE_NONE + rows[i].fault), ADM_STRIKES_MAX);
+		assert_false(was_refused(peer_of(1)));
+		dataplane(
+			MSG_PEER_PACKET, peer_of(1), rows[i].data, rows[i].bytes, rows[i].channel);
+		expect_refused(peer_of(1), SW_REASON_MALFORMED, false);
+		gone(peer_of(1));
+		finish();
+	}
+	/* On a map already: saved first, then told. */
+	begin(3);
+	uint64_t session = bring(peer_of(1), 1, 1, AT_IN);
+	for (uint32_t n = 0; n <= ADM_STRIKES_MAX; n++)
+		hello(peer_of(1), 1, 1);
+	assert_int_equal(counted(ADM_C_MESSAGE_UNEXPECTED), ADM_STRIKES_MAX + 1);
+	assert_int_equal(how_many('s', MSG_PLAYER_REMOVE), 1);
+	shard_says(0, MSG_PLAYER_LEFT, session, 0);
+	expect_refused(peer_of(1), SW_REASON_MALFORMED, false);
+	gone(peer_of(1));
+	finish();
+}
+
+static void test_deadlines(void **state)
+{
+	uint64_t in, joining;
+
+	(void)state;
+	begin(5);
+	bring(peer_of(1), 1, 1, AT_CONNECTED);
+	bring(peer_of(2), 1, 2, AT_LOADING);
+	joining = bring(peer_of(3), 1, 3, AT_JOINING);
+	in = bring(peer_of(4), 1, 4, AT_IN);
+	bring(peer_of(5), 1, 4, AT_LOADING); /* waits for it */
+	now_ns += 4999 * NS_PER_MS;
+	adm_tick(adm, now_ns);
+	assert_false(was_refused(peer_of(1)));
+	now_ns += NS_PER_MS;
+	adm_tick(adm, now_ns);
+	expect_refused(peer_of(1), SW_REASON_HELLO_TIMEOUT, false);
+	/* It does not take its disconnect: cut off. */
+	now_ns += ADM_ENDED_DEADLINE_MS * NS_PER_MS;
+	adm_tick(adm, now_ns);
+	assert_int_equal(counted(ADM_C_CUT_OFF), 1);
+	gone(peer_of(1));
+	now_ns += ADM_STEP_DEADLINE_MS * NS_PER_MS;
+	adm_tick(adm, now_ns);
+	expect_refused(peer_of(2), SW_REASON_TRY_LATER, true);
+	expect_refused(peer_of(3), SW_REASON_TRY_LATER, false);
+	expect_refused(peer_of(5), SW_REASON_TRY_LATER, true);
+	gone(peer_of(2));
+	gone(peer_of(5));
+	leave_all(peer_of(3), joining);
+	leave_all(peer_of(4), in);
+	finish();
+}
+
+static void test_stop(void **state)
+{
+	uint64_t claiming, joining, in;
+
+	(void)state;
+	begin(9);
+	bring(peer_of(1), 1, 1, AT_CONNECTED);
+	claiming = bring(peer_of(2), 1, 2, AT_CLAIMING);
+	bring(peer_of(3), 1, 3, AT_LOADING);
+	joining = bring(peer_of(4), 1, 4, AT_JOINING);
+	in = bring(peer_of(5), 1, 5, AT_IN);
+	bring(peer_of(6), 1, 5, AT_LOADING); /* waits for it */
+	adm_stop(adm, now_ns);
+	connected(peer_of(7));
+	for (uint32_t i = 1; i <= 7; i++)
+		if (i != 4 && i != 5)
+			expect_refused(peer_of(i), SW_REASON_SERVER_STOPPING, i != 7);
+	assert_false(was_refused(peer_of(4)));
+	assert_false(adm_claimed(adm, claiming, ADM_CLAIM_OURS, now_ns));
+	shard_says(0, MSG_PLAYER_REFUSED, joining, SW_REASON_SERVER_STOPPING);
+	expect_refused(peer_of(4), SW_REASON_SERVER_STOPPING, true);
+	shard_says(0, MSG_PLAYER_LEFT, in, 0);
+	assert_int_equal(how_many('w', 0), 3); /* nobody was sent on */
+	for (uint32_t i = 1; i <= 7; i++)
+		gone(peer_of(i));
+	finish();
+}
+
+static void test_table_full(void **state)
+{
+	(void)state;
+	begin(1000);
+	for (uint32_t i = 0; i < 2 * 2 * 64; i++)
+		connected(handle_make(0, 2, i));
+	assert_int_equal(counted(ADM_C_REFUSED_TABLE_FULL), 0);
+	connected(peer_of(1));
+	expect_refused(peer_of(1), SW_REASON_SERVER_FULL, true);
+	gone(peer_of(1));
+	connected(handle_make(9, 1, 1)); /* of a worker that does not exist */
+	connected(0);
+	assert_int_equal(counted(ADM_C_REFUSED_TABLE_FULL), 2);
+	for (uint32_t i = 0; i < 2 * 2 * 64; i++)
+		gone(handle_make(0, 2, i));
+	finish();
+}
+
+static void test_presence(void **state)
+{
+	struct adm_presence due[8];
+	uint64_t sessions[3];
+
+	(void)state;
+	begin(10);
+	for (uint32_t i = 0; i < 3; i++) {
+		sessions[i] = bring(peer_of(i + 1), 1, i + 1, AT_IN);
+		now_ns += NS_PER_S;
+	}
+	assert_int_equal(adm_presence_due(adm, now_ns, 2 * NS_PER_S, due, 8), 2);
+	assert_int_equal(due[0].character_id, 1);
+	assert_int_equal(due[1].session, sessions[1]);
+	assert_int_equal(due[1].generation, 5);
+	assert_int_equal(adm_presence_due(adm, now_ns, 2 * NS_PER_S, due, 8), 0);
+	now_ns += NS_PER_S;
+	assert_int_equal(adm_presence_due(adm, now_ns, NS_PER_S, due, 2), 2);
+	assert_int_equal(due[0].character_id, 3);
+	assert_int_equal(adm_presence_due(adm, now_ns, NS_PER_S, due, 8), 1);
+	for (uint32_t i = 0; i < 3; i++)
+		leave_all(peer_of(i + 1), sessions[i]);
+	finish();
+}
+
+/* ---- random traffic ---- */
+
+#define PEERS      12
+#define CHARACTERS 4
+
+static uint64_t random_state;
+
+static uint32_t chance(uint32_t n)
+{
+	random_state ^= random_state << 13;
+	random_state ^= random_state >> 7;
+	random_state ^= random_state << 17;
+	return (uint32_t)(random_state >> 11) % n;
+}
+
+/* A shard, a world and a Redis that answer rightly, but when they please. */
+struct model {
+	uint64_t peers[PEERS]; /* 0: not connected */
+	uint32_t generation[PEERS];
+	struct sent queue[512]; /* what admission sent and nobody has worked on yet */
+	uint32_t queued;
+	uint64_t on_shard[CHARACTERS + 1]; /* the session that has the character, 0: none */
+	uint64_t present[CHARACTERS + 1];
+};
+
+static struct model model;
+
+static void model_answer(struct sent *entry)
+{
+	struct msg_player_join join;
+
+	if (entry->to == 'c') {
+		adm_claimed(adm, entry->session,
+			chance(8)   ? ADM_CLAIM_OURS
+			: chance(2) ? ADM_CLAIM_USED
+				    : ADM_CLAIM_UNKNOWN,
+			now_ns);
+	} else if (entry->to == 'w') {
+		loaded_as(entry->session,
+			chance(8)   ? MSG_LOAD_OK
+			: chance(2) ? MSG_LOAD_UNAVAILABLE
+				    : MSG_LOAD_WRONG_ACCOUNT,
+			"meadow");
+	} else if (entry->to == 's' && entry->message[0].type == MSG_PLAYER_JOIN) {
+		memcpy(&join, msg_payload(entry->message), sizeof(join));
+		/* What all this is for. */
+		assert_int_equal(model.on_shard[join.character_id], 0);
+		if (!chance(6)) {
+			shard_says(0, MSG_PLAYER_REFUSED, join.session, 0);
+			return;
+		}
+		model.on_shard[join.character_id] = join.session;
+		shard_says(0, MSG_PLAYER_JOINED, join.session, 1);
+	} else if (entry->to == 's') {
+		for (int c = 1; c <= CHARACTERS; c++)
+			if (model.on_shard[c] == entry->session) {
+				model.on_shard[c] = 0;
+				shard_says(0, MSG_PLAYER_LEFT, entry->session, 0);
+				if (chance(2))
+					shard_says(0, MSG_PLAYER_LEFT, entry->session, 0);
+			}
+	} else if (entry->to == 'd' && entry->message[0].type == MSG_PEER_DISCONNECT) {
+		uint32_t i = handle_index(entry->message[0].peer);
+
+		if (model.peers[i] == entry->message[0].peer) {
+			gone(model.peers[i]);
+			model.peers[i] = 0;
+		}
+	}
+}
+
+static void model_take_sent(void)
+{
+	for (uint32_t i = 0; i < sent_count; i++) {
+		if (sent[i].to == 'a' || sent[i].to == 'p' || sent[i].to == 'r')
+			continue;
+		assert_true(model.queued < 512);
+		model.queue[model.queued++] = sent[i];
+	}
+	sent_count = 0;
+}
+
+/* Works on the oldest entry for one of the five receivers: each ring keeps its order. */
+static void model_work(void)
+{
+	char to = "cwsd"[chance(4)];
+
+	for (uint32_t i = 0; i < model.queued; i++) {
+		struct sent entry = model.queue[i];
+
+		if (entry.to != to)
+			continue;
+		memmove(&model.queue[i], &model.queue[i + 1],
+			(--model.queued - i) * sizeof(model.queue[0]));
+		model_answer(&entry);
+		return;
+	}
+}
+
+static void model_client(void)
+{
+	uint32_t i = chance(PEERS);
+
+	if (!model.peers[i]) {
+		model.peers[i] = handle_make(i % 2, ++model.generation[i], i);
+		connected(model.peers[i]);
+	} else if (chance(3)) {
+		hello(model.peers[i], 1, 1 + chance(CHARACTERS));
+	} else {
+		gone(model.peers[i]);
+		model.peers[i] = 0;
+	}
+}
+
+static void test_random(void **state)
+{
+	uint64_t seed = (uint64_t)time(NULL);
+
+	(void)state;
+	if (getenv("SW_SEED"))
+		seed = strtoull(getenv("SW_SEED"), NULL, 10);
+	print_message("SW_SEED=%llu\n", (unsigned long long)seed);
+	for (uint32_t round = 0; round < 40; round++) {
+		random_state = (seed + round) * 0x9e3779b97f4a7c15ull + 1;
+		memset(&model, 0, sizeof(model));
+		begin(3);
+		for (int step = 0; step < 2000; step++) {
+			if (chance(3))
+				model_work();
+			else
+				model_client();
+			model_take_sent();
+			now_ns += chance(20) * NS_PER_MS;
+			if (!chance(200))
+				now_ns += 31 * NS_PER_S;
+			adm_tick(adm, now_ns);
+			model_take_sent();
+		}
+		for (uint32_t i = 0; i < PEERS; i++)
+			if (model.peers[i])
+				gone(model.peers[i]);
+		model_take_sent();
+		memset(model.peers, 0, sizeof(model.peers));
+		while (model.queued) {
+			model_work();
+			model_take_sent();
+		}
+		assert_true(counted(ADM_C_JOINED) > 5);
+		assert_true(counted(ADM_C_TAKEOVERS) > 5);
+		/* A player that is to leave before it joined is counted as left only. */
+		assert_true(counted(ADM_C_JOINED) <= counted(ADM_C_LEFT));
+		finish();
+	}
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	assert_int_equal(ticket_init(), 0);
+	ticket_key_new(&key, 1);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_way_in),
+		cmocka_unit_test(test_map_choice),
+		cmocka_unit_test(test_bad_tickets),
+		cmocka_unit_test(test_claims),
+		cmocka_unit_test(test_world_and_shard_refuse),
+		cmocka_unit_test(test_cap),
+		cmocka_unit_test(test_takeover),
+		cmocka_unit_test(test_takeover_third),
+		cmocka_unit_test(test_takeover_wrong_account),
+		cmocka_unit_test(test_gone_at_each_step),
+		cmocka_unit_test(test_bad_messages),
+		cmocka_unit_test(test_deadlines),
+		cmocka_unit_test(test_stop),
+		cmocka_unit_test(test_table_full),
+		cmocka_unit_test(test_presence),
+		cmocka_unit_test(test_random),
+	};
+
+	return cmocka_run_group_tests(tests, setup, NULL);
+}

@@ -1,0 +1,47 @@
+/* hello: reads what a client sends to the control plane, and writes what it is told.
+ * Pure; any thread; no allocation. */
+#ifndef SW_CONTROL_ADMISSION_HELLO_H
+#define SW_CONTROL_ADMISSION_HELLO_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "control/admission/ticket.h"
+
+/* A Hello is a version, a ticket and a build; more is not read. */
+#define HELLO_BYTES_MAX (TICKET_BYTES_MAX + 256u)
+#define REPLY_BYTES_MAX 256u
+
+/* Messages that no honest client sends. X(id, name, help) */
+#define HELLO_FAULTS(X)                                                                            \
+	X(NONE, "none", "a Hello")                                                                 \
+	X(EMPTY, "empty", "no bytes, not even a type")                                             \
+	X(TYPE, "unknown_type", "a type that clients do not send to the control plane")            \
+	X(CHANNEL, "wrong_channel", "not on channel 0, reliable")                                  \
+	X(OVERSIZE, "oversize", "longer than a Hello can be")                                      \
+	X(MALFORMED, "malformed", "not the protobuf of its type")                                  \
+	X(UNEXPECTED, "unexpected", "a second Hello")
+
+#define HELLO_FAULT_ENUM(id, name, help) HELLO_FAULT_##id,
+enum hello_fault { HELLO_FAULTS(HELLO_FAULT_ENUM) HELLO_FAULT_COUNT };
+
+struct hello {
+	uint32_t protocol_version;
+	uint32_t ticket_bytes;
+	uint8_t ticket[HELLO_BYTES_MAX];
+};
+
+/* data: one message, its type byte first, as it came on channel with flags (MSG_SEND_*). */
+enum hello_fault hello_read(
+	struct hello *hello, const uint8_t *data, size_t bytes, uint8_t channel, uint16_t flags);
+
+/* Both write the type byte and the protobuf, and return the bytes. */
+size_t reply_refused(
+	uint8_t out[REPLY_BYTES_MAX], enum sw_disconnect_reason reason, uint32_t retry_after_ms);
+size_t reply_admitted(
+	uint8_t out[REPLY_BYTES_MAX], uint64_t character_id, const char *map, const char *node);
+
+/* For a person; "unknown" for a number that is no reason. */
+const char *reason_text(uint32_t reason);
+
+#endif

@@ -1,0 +1,82 @@
+/* session: the table of sessions. A session is one connection from the handshake to the peer's end
+ * and, if it went so far, to the save of its player. Sessions of a state stand in one list, oldest
+ * first, so that deadlines are found without a search.
+ *
+ * Pure; one thread. */
+#ifndef SW_CONTROL_ADMISSION_SESSION_H
+#define SW_CONTROL_ADMISSION_SESSION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "control/admission/map64.h"
+#include "control/admission/ticket.h"
+
+#define SESSION_NONE UINT32_MAX
+
+/* X(id, name, what ends the state) */
+#define SESSION_STATES(X)                                                                          \
+	X(FREE, "free", "a new connection")                                                        \
+	X(CONNECTED, "connected", "a Hello with a good ticket")                                    \
+	X(CLAIMING, "claiming", "Redis says whether the ticket was used")                          \
+	X(WAITING, "waiting", "the character's older session has left")                            \
+	X(LOADING, "loading", "the world has loaded the character")                                \
+	X(JOINING, "joining", "the shard has taken the player")                                    \
+	X(IN, "in", "the player leaves")                                                           \
+	X(LEAVING, "leaving", "the shard has saved the player")                                    \
+	X(ENDED, "ended", "the dataplane says that the peer is gone")
+
+#define SESSION_STATE_ENUM(id, name, ends) SESSION_##id,
+enum session_state { SESSION_STATES(SESSION_STATE_ENUM) SESSION_STATE_COUNT };
+
+struct session {
+	uint32_t index, generation;
+	enum session_state state;
+	uint32_t prev, next; /* in the list of its state */
+	uint64_t since_ns;   /* when it entered the state; IN: when its presence was last said */
+	uint64_t peer;
+	bool peer_gone;
+	bool place;      /* counts under admission.players_max */
+	bool claimed;    /* its ticket is used up in Redis */
+	bool holder;     /* the one session of its character: LOADING to LEAVING */
+	uint8_t strikes; /* messages that no honest client sends */
+	uint16_t payload_bytes_max;
+	uint32_t shard;
+	uint32_t waiter;     /* of a holder: the session that follows; SESSION_NONE */
+	uint32_t waits_for;  /* in WAITING: the holder */
+	uint32_t end_reason; /* sw_disconnect_reason, for LEAVING and ENDED */
+	uint64_t epoch;
+	struct ticket ticket;
+};
+
+struct session_list {
+	uint32_t head, tail, count;
+};
+
+struct session_table {
+	struct session *sessions; /* [max] */
+	uint32_t max;
+	struct session_list lists[SESSION_STATE_COUNT];
+	struct map64 by_peer;      /* peer handle */
+	struct map64 by_character; /* holders */
+};
+
+bool session_table_init(struct session_table *table, uint32_t max);
+void session_table_fini(struct session_table *table);
+
+/* A session in CONNECTED, or NULL when the table is full or the peer is in it already. */
+struct session *session_new(struct session_table *table, uint64_t peer, uint64_t now_ns);
+void session_free(struct session_table *table, struct session *session);
+void session_move(struct session_table *table, struct session *session, enum session_state state,
+	uint64_t now_ns);
+
+uint64_t session_handle(const struct session *session);
+/* NULL for a handle of a session that has ended. */
+struct session *session_by_handle(struct session_table *table, uint64_t handle);
+struct session *session_by_peer(struct session_table *table, uint64_t peer);
+struct session *session_by_character(struct session_table *table, uint64_t character_id);
+/* NULL for SESSION_NONE. */
+struct session *session_at(struct session_table *table, uint32_t index);
+struct session *session_oldest(struct session_table *table, enum session_state state);
+
+#endif
