@@ -252,7 +252,6 @@ static enum swc_refusal view_enter(
 	if (!state || !state->actor_id || state->heading > UINT16_MAX ||
 		state->moving > SPEED_MM_MAX || !text_fits(enter->name, SWC_NAME_BYTES))
 		return SWC_REFUSAL_OUT_OF_RANGE;
-	session->stats.enters++;
 	if (session->joined && state->actor_id == session->self.actor_id)
 		return SWC_REFUSAL_COUNT; /* oneself is not in one's view */
 	actor.actor_id = state->actor_id;
@@ -265,9 +264,16 @@ static enum swc_refusal view_enter(
 	actor.kind = enter->kind <= SW__ACTOR_KIND__MONSTER ? (enum swc_actor_kind)enter->kind
 							    : SWC_KIND_NONE;
 	copy_text(actor.name, sizeof(actor.name), enter->name);
+	if (swc_view_find(&session->view, actor.actor_id))
+		event.type = SWC_EVENT_CHANGED;
 	event.actor = swc_view_enter(&session->view, &actor, &refusal);
-	if (event.actor)
-		emit(session, &event);
+	if (!event.actor)
+		return refusal;
+	if (event.type == SWC_EVENT_ENTER)
+		session->stats.enters++;
+	else
+		session->stats.changes++;
+	emit(session, &event);
 	return refusal;
 }
 

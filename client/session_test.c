@@ -352,9 +352,13 @@ static void positions_before_enter_and_after_leave_are_ignored(void **state)
 	give_update(&seen, 1001, 0, 9, 2, 2);
 	assert_int_equal(seen.session.stats.states_old, 1);
 	assert_int_equal(swc_view_find(&seen.session.view, 9)->x_mm, 0);
+	give_view(&seen, 1002, 2, 9, 0); /* its looks have come: the same actor, told anew */
+	assert_int_equal(seen.events[SWC_EVENT_ENTER], 1);
+	assert_int_equal(seen.events[SWC_EVENT_CHANGED], 1);
+	assert_int_equal(seen.session.view.count, 1);
 	give_update(&seen, 1003, 0, 9, 3, 3);
 	assert_int_equal(swc_view_find(&seen.session.view, 9)->x_mm, 3);
-	give_view(&seen, 1004, 2, 0, 9);
+	give_view(&seen, 1004, 3, 0, 9);
 	assert_int_equal(seen.events[SWC_EVENT_LEAVE], 1);
 	assert_int_equal(seen.last_actor, 9);
 	give_update(&seen, 1005, 0, 9, 4, 4);

@@ -95,7 +95,8 @@ struct swc_stats {
 	uint64_t states_unknown; /* ... of actors not in view: ignored (normal, see protocol.md) */
 	uint64_t states_old;     /* ... older than what is known: ignored */
 	uint64_t view_changes;   /* ViewChanges read */
-	uint64_t enters, leaves; /* actors in them */
+	uint64_t enters, leaves; /* actors that came and went in them */
+	uint64_t changes;        /* actors told anew while in view */
 	uint64_t
 		reliable_lost; /* numbers missing in ViewChange.sequence: always 0 if all is well */
 	uint64_t leaves_unknown; /* leaves of actors not in view: 0 if all is well */
@@ -117,6 +118,7 @@ enum swc_event_type {
 	SWC_EVENT_JOINED,        /* swc_self() is complete */
 	SWC_EVENT_DETAIL,        /* .detail */
 	SWC_EVENT_ENTER,         /* .actor came into view */
+	SWC_EVENT_CHANGED,       /* .actor, in view already, was told anew: its looks have come */
 	SWC_EVENT_LEAVE,         /* .actor is leaving view (last known state) */
 	SWC_EVENT_UPDATE,        /* .update: positions have been brought up to this tick */
 	SWC_EVENT_CORRECTED,     /* .corrected: the own character was moved */

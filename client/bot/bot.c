@@ -51,6 +51,7 @@ static void on_event(void *ctx, struct swc_client *client, const struct swc_even
 		bot->disconnect_reason = event->disconnected.reason;
 		snprintf(bot->end_text, sizeof(bot->end_text), "%s", event->disconnected.text);
 		break;
+	case SWC_EVENT_CHANGED:
 	case SWC_EVENT_UPDATE:
 	case SWC_EVENT_CORRECTED:
 	case SWC_EVENT_ACTION_DENIED: /* too far, too often: the next try comes by itself */
