@@ -1,0 +1,49 @@
+#include "simulation/action.h"
+
+#include "proto/client.pb-c.h"
+#include "simulation/npc.h"
+#include "simulation/send.h"
+
+static bool within_reach(const struct sim_entity *a, const struct sim_entity *b)
+{
+	int64_t dx = (int64_t)a->x_mm - b->x_mm, dy = (int64_t)a->y_mm - b->y_mm;
+
+	return dx * dx + dy * dy <= (int64_t)SIM_CLICK_RANGE_MM * SIM_CLICK_RANGE_MM;
+}
+
+/* Returns an ActionRefusal; ACTION_REFUSAL_NONE when it was done. */
+static uint32_t click(
+	struct sim_shard *s, struct sim_map *m, uint32_t slot, uint32_t actor_id, uint32_t *cost)
+{
+	uint32_t target = sim_slot_of_wire_id(m, actor_id);
+
+	if (sim_player(m, slot)->detail != SIM_DETAIL_READY)
+		return SW__ACTION_REFUSAL__NOT_READY;
+	/* Who is not in view does not exist for this client: ids cannot be probed. */
+	if (target == SIM_NONE || (target != slot && !sim_knows(m, slot, target)))
+		return SW__ACTION_REFUSAL__NO_SUCH_ACTOR;
+	if (m->entities[target].kind != SIM_NPC)
+		return SW__ACTION_REFUSAL__NOT_AN_NPC;
+	if (!within_reach(&m->entities[slot], &m->entities[target]))
+		return SW__ACTION_REFUSAL__TOO_FAR;
+	return sim_npc_click(s, m, target, slot, cost) ? SW__ACTION_REFUSAL__ACTION_REFUSAL_NONE
+						       : SW__ACTION_REFUSAL__SCRIPT_FAILED;
+}
+
+uint32_t sim_action_do(struct sim_shard *s, struct sim_map *m, const struct sim_action *action)
+{
+	uint32_t cost = SIM_COST_SLOT, refusal;
+
+	if (!sim_is_present(m, action->slot) ||
+		m->entities[action->slot].generation != action->generation)
+		return cost;
+	sim_player(m, action->slot)->actions--;
+	refusal = click(s, m, action->slot, action->actor_id, &cost);
+	if (refusal) {
+		sim_send_refused(s, m, action->slot, action->type, refusal);
+		cost += SIM_COST_SEND;
+	} else {
+		sim_count(s, SIM_ACTIONS, 1);
+	}
+	return cost;
+}

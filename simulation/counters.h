@@ -1,0 +1,83 @@
+/* counters.h: what a shard counts, group "simulation". X(id, name, kind, help). Each refusal has
+ * its name here; the lists below it add the refusals of client messages. */
+#ifndef SW_SIMULATION_COUNTERS_H
+#define SW_SIMULATION_COUNTERS_H
+
+#include "common/counter.h"
+
+// clang-format off
+
+/* Why a client's message is not taken. X(id, name, help). Each is one malformed message. */
+#define SIM_PARSE_REFUSALS(X)                                                                      \
+	X(EMPTY,         "empty",         "message refused: no type byte")                         \
+	X(UNKNOWN_TYPE,  "unknown_type",  "message refused: a type that no client sends to a map") \
+	X(WRONG_CHANNEL, "wrong_channel", "message refused: not on the channel of its type")       \
+	X(OVERSIZE,      "oversize",      "message refused: longer than any of its type")          \
+	X(UNDECODABLE,   "undecodable",   "message refused: not the protobuf of its type")         \
+	X(NO_INPUTS,     "no_inputs",     "input batch refused: it holds none")                    \
+	X(MANY_INPUTS,   "many_inputs",   "input batch refused: more than 8 inputs")               \
+	X(INPUT_RANGE,   "input_range",   "input batch refused: an axis outside -127..127")
+
+#define SIM_COUNTERS(X)                                                                            \
+	X(PLAYERS,            "players",            COUNTER_GAUGE, "players on this shard's maps")                        \
+	X(TICKS,              "ticks",              COUNTER_SUM,   "map ticks run")                                       \
+	X(TICKS_SKIPPED,      "ticks_skipped",      COUNTER_SUM,   "ticks left out because the one before ended a whole period late") \
+	X(SLICES,             "slices",             COUNTER_SUM,   "slices of ticks run")                                 \
+	X(JOINS,              "joins",              COUNTER_SUM,   "players placed on a map")                             \
+	X(JOINS_REFUSED,      "joins_refused",      COUNTER_SUM,   "joins refused: unknown or full map, stopping shard, or a peer that is taken") \
+	X(LEAVES,             "leaves",             COUNTER_SUM,   "players taken off a map")                             \
+	X(LEAVES_STALE,       "leaves_stale",       COUNTER_SUM,   "leaves of players that were not here (late or double)") \
+	X(LEAVES_MALFORMED,   "leaves_malformed",   COUNTER_SUM,   "players disconnected for unreadable messages")        \
+	X(LEAVES_SLOW,        "leaves_slow",        COUNTER_SUM,   "players disconnected because their reliable queue in the shard ran full") \
+	X(OWED,               "owed",               COUNTER_GAUGE, "players with a message owed to a full ring, or still leaving") \
+	X(ROUTES_CHECKED,     "routes_checked",     COUNTER_SUM,   "routes told again, so that a peer the dataplane no longer has is found") \
+	X(PACKETS,            "packets",            COUNTER_SUM,   "client messages received")                            \
+	X(PACKETS_STALE,      "packets_stale",      COUNTER_SUM,   "client messages of peers without a player here")      \
+	X(MESSAGES_UNKNOWN,   "messages_unknown",   COUNTER_SUM,   "ring messages of a type that a shard does not take")  \
+	X(INPUTS,             "inputs",             COUNTER_SUM,   "inputs applied")                                      \
+	X(INPUTS_REPEATED,    "inputs_repeated",    COUNTER_SUM,   "inputs ignored: seen before")                         \
+	X(INPUTS_DROPPED,     "inputs_dropped",     COUNTER_SUM,   "inputs dropped: the client sends faster than real time allows") \
+	X(ACTIONS,            "actions",            COUNTER_SUM,   "clicks and other actions done")                       \
+	X(ACTIONS_REFUSED,    "actions_refused",    COUNTER_SUM,   "actions refused by name to their player")             \
+	X(ACTIONS_DROPPED,    "actions_dropped",    COUNTER_SUM,   "actions beyond the answers a player gets in one tick") \
+	X(DETAIL_QUERIES,     "detail_queries",     COUNTER_SUM,   "lazy joins asked of the world thread")                \
+	X(DETAIL_RESULTS,     "detail_results",     COUNTER_SUM,   "lazy joins done")                                     \
+	X(DETAIL_RETRIES,     "detail_retries",     COUNTER_SUM,   "lazy joins asked again: the world thread could not answer") \
+	X(DETAIL_STALE,       "detail_stale",       COUNTER_SUM,   "lazy join answers for players that had left")         \
+	X(SAVES,              "saves",              COUNTER_SUM,   "positions handed to the world thread")                \
+	X(SAVES_WAITED,       "saves_waited",       COUNTER_SUM,   "times a save found the world ring full and stayed owed") \
+	X(UPDATES,            "updates",            COUNTER_SUM,   "world updates handed to the dataplane")               \
+	X(UPDATE_BYTES,       "update_bytes",       COUNTER_SUM,   "bytes of those")                                      \
+	X(UPDATES_PICKED,     "updates_picked",     COUNTER_SUM,   "world updates of records picked one by one: more was near than fits") \
+	X(UPDATES_DROPPED,    "updates_dropped",    COUNTER_SUM,   "world updates dropped: the ring to the dataplane was full") \
+	X(ENTERS,             "enters",             COUNTER_SUM,   "actors that came into a player's view")               \
+	X(LEAVES_OF_VIEW,     "leaves_of_view",     COUNTER_SUM,   "actors that left a player's view")                    \
+	X(VIEW_CHANGES,       "view_changes",       COUNTER_SUM,   "view change messages sent")                           \
+	X(RELIABLE_QUEUED,    "reliable_queued",    COUNTER_SUM,   "reliable messages that waited in the shard for a full ring") \
+	X(SCRIPT_TICKS_SKIPPED, "script_ticks_skipped", COUNTER_SUM, "NPC ticks left out: the map's script budget of the tick was spent") \
+	X(LOG_LOST,           "log_lost",           COUNTER_SUM,   "log events dropped: the log ring was full")
+
+#define SIM_COUNTER_ENUM(id, name, kind, help) SIM_##id,
+#define SIM_PARSE_COUNTER_ENUM(id, name, help) SIM_MALFORMED_##id,
+enum sim_counter {
+	SIM_COUNTERS(SIM_COUNTER_ENUM)
+	SIM_PARSE_REFUSALS(SIM_PARSE_COUNTER_ENUM)
+	SIM_COUNTER_COUNT
+};
+
+/* The stages of a tick (R7), in order. X(id, name, help) */
+#define SIM_STAGE_LIST(X)                                                                          \
+	X(RESET,     "reset",     "1: joins and leaves, ghost and eviction guard")                 \
+	X(LAZY_JOIN, "lazy_join", "2: lazy-join follow-up")                                        \
+	X(DEFERRED,  "deferred",  "3: deferred results of the world thread")                       \
+	X(PARTY,     "party",     "4: party events")                                               \
+	X(MESSAGES,  "messages",  "5: inputs and actions of players")                              \
+	X(ACTORS,    "actors",    "6: NPCs and monsters")                                          \
+	X(INTEREST,  "interest",  "7: interest management and movement deltas")                    \
+	X(FLUSH,     "flush",     "8: updates to the dataplane, autosave, counts")
+// clang-format on
+
+#define SIM_STAGE_ENUM(id, name, help) SIM_STAGE_##id,
+enum sim_stage { SIM_STAGE_LIST(SIM_STAGE_ENUM) SIM_STAGES };
+
+#endif

@@ -1,0 +1,67 @@
+/* The state hash: everything that decides what happens next, and nothing of metrics or memory. */
+#include "simulation/state.h"
+
+static uint64_t mix(uint64_t hash, uint64_t value)
+{
+	hash ^= value;
+	hash *= 0x9e3779b97f4a7c15ull;
+	return hash ^ hash >> 29;
+}
+
+static uint64_t hash_player(uint64_t h, const struct sim_map *m, uint32_t slot)
+{
+	const struct sim_player *p = &m->players_table[slot];
+	const uint64_t *known = sim_known(m, slot);
+
+	h = mix(h, p->state);
+	if (p->state == SIM_PLAYER_FREE)
+		return h;
+	h = mix(h, p->peer);
+	h = mix(h, p->session);
+	h = mix(h, p->character_id);
+	h = mix(h, (uint64_t)p->received_sequence << 32 | p->applied_sequence);
+	h = mix(h, (uint64_t)p->input_count << 32 | (uint64_t)p->input_credit << 16 | p->owed);
+	for (uint32_t i = 0; i < p->input_count; i++) {
+		uint32_t at = (p->input_head + i) % SIM_INPUT_QUEUE;
+
+		h = mix(h, (uint64_t)p->input_sequence[at] << 16 |
+				   (uint64_t)(uint8_t)p->input_dx[at] << 8 |
+				   (uint8_t)p->input_dy[at]);
+	}
+	h = mix(h, (uint64_t)p->detail << 32 | p->malformed);
+	h = mix(h, (uint64_t)p->leave_wanted << 1 | p->peer_gone);
+	h = mix(h, (uint64_t)p->view_sequence << 32 | p->rotate);
+	h = mix(h, (uint64_t)(uint32_t)p->saved_x_mm << 32 | (uint32_t)p->saved_y_mm);
+	for (uint32_t w = 0; w < m->known_words; w++)
+		h = mix(h, known[w]);
+	return h;
+}
+
+uint64_t sim_shard_hash(const struct sim_shard *s)
+{
+	uint64_t h = mix(s->seed, (uint64_t)s->stopping << 1 | s->stopped);
+
+	for (uint32_t i = 0; i < s->map_count; i++) {
+		const struct sim_map *m = &s->maps[i];
+
+		h = mix(h, m->random);
+		h = mix(h, (uint64_t)m->tick << 32 | m->beat);
+		h = mix(h, m->due_ns);
+		h = mix(h, (uint64_t)m->stage << 40 | (uint64_t)m->step << 32 | m->cursor);
+		for (uint32_t slot = 0; slot < m->slots; slot++) {
+			const struct sim_entity *e = &m->entities[slot];
+
+			h = mix(h, (uint64_t)(uint32_t)e->x_mm << 32 | (uint32_t)e->y_mm);
+			h = mix(h, (uint64_t)e->generation << 32 | e->heading);
+			h = mix(h, (uint64_t)e->cell << 32 | e->kind);
+			h = mix(h, (uint64_t)e->changed_beat << 32 | e->moving_mm_per_s);
+		}
+		for (uint32_t slot = 0; slot < m->player_slots; slot++)
+			h = hash_player(h, m, slot);
+		for (uint32_t n = 0; n < m->monster_slots; n++)
+			h = mix(h, (uint64_t)m->monsters[n].until_beat << 16 |
+					   (uint64_t)(uint8_t)m->monsters[n].dx << 8 |
+					   (uint8_t)m->monsters[n].dy);
+	}
+	return h;
+}

@@ -1,0 +1,264 @@
+#include "simulation/inlet.h"
+
+#include "simulation/client_message.h"
+#include "simulation/life.h"
+#include "simulation/list.h"
+#include "simulation/send.h"
+#include "proto/client.pb-c.h"
+
+/* The next message, NULL when there is none. Valid until the next call. */
+static const struct msg *inlet_next(struct sim_inlet *inlet)
+{
+	const struct msg *message;
+
+	if (inlet->at == inlet->end) {
+		inlet->at = inlet->batch;
+		inlet->end =
+			inlet->batch + msg_ring_pop(inlet->ring, inlet->batch, SIM_SCRATCH_SLOTS);
+		if (inlet->at == inlet->end)
+			return NULL;
+	}
+	message = inlet->at;
+	inlet->at = msg_next(message);
+	return message;
+}
+
+/* ---- from the dataplane ---- */
+
+/* Newer inputs than the newest taken go into the queue, oldest first. Sequences wrap; one that is
+ * not ahead is a repeat. When the queue is full the oldest goes: the newest is what the player
+ * wants. */
+static void take_inputs(
+	struct sim_shard *s, struct sim_player *p, const struct sim_client_message *message)
+{
+	for (uint32_t i = 0; i < message->count; i++) {
+		uint32_t sequence = message->first_sequence + i, at;
+
+		if ((int32_t)(sequence - p->received_sequence) <= 0) {
+			sim_count(s, SIM_INPUTS_REPEATED, 1);
+			continue;
+		}
+		p->received_sequence = sequence;
+		if (p->input_count == SIM_INPUT_QUEUE) {
+			p->input_head = (uint8_t)((p->input_head + 1) % SIM_INPUT_QUEUE);
+			p->input_count--;
+			sim_count(s, SIM_INPUTS_DROPPED, 1);
+		}
+		at = (p->input_head + p->input_count++) % SIM_INPUT_QUEUE;
+		p->input_sequence[at] = sequence;
+		p->input_dx[at] = message->dx[i];
+		p->input_dy[at] = message->dy[i];
+	}
+}
+
+static void take_action(struct sim_shard *s, struct sim_map *m, uint32_t slot,
+	const struct sim_client_message *message)
+{
+	struct sim_player *p = sim_player(m, slot);
+
+	if (p->actions == SIM_ACTIONS_QUEUED || m->action_count == m->actions_max) {
+		sim_send_refused(s, m, slot, message->type, SW__ACTION_REFUSAL__TOO_OFTEN);
+		return;
+	}
+	p->actions++;
+	m->actions[(m->action_head + m->action_count++) % m->actions_max] = (struct sim_action){
+		.slot = slot,
+		.generation = m->entities[slot].generation,
+		.type = message->type,
+		.actor_id = message->actor_id,
+	};
+}
+
+static void from_client(struct sim_shard *s, const struct msg *message)
+{
+	uint32_t slot;
+	struct sim_map *m = sim_seat_find(s, message->peer, &slot);
+	struct sim_client_message parsed;
+	enum sim_parse result;
+	struct sim_player *p;
+
+	if (!m || sim_player(m, slot)->state != SIM_PLAYER_PRESENT ||
+		sim_player(m, slot)->leave_wanted) {
+		sim_count(s, SIM_PACKETS_STALE, 1);
+		return;
+	}
+	sim_count(s, SIM_PACKETS, 1);
+	p = sim_player(m, slot);
+	result = sim_client_message_parse(s->parse_memory, message->channel, msg_payload(message),
+		message->payload_bytes, &parsed);
+	if (result != SIM_PARSE_OK) {
+		sim_count(s, SIM_MALFORMED_EMPTY + (enum sim_counter)result, 1);
+		if (++p->malformed == SIM_MALFORMED_MAX) {
+			sim_count(s, SIM_LEAVES_MALFORMED, 1);
+			sim_leave_want(m, slot, SW_REASON_MALFORMED, MSG_DISCONNECT);
+		}
+		return;
+	}
+	if (parsed.type == SW_MSG_INPUT)
+		take_inputs(s, p, &parsed);
+	else
+		take_action(s, m, slot, &parsed);
+}
+
+static void peer_gone(struct sim_shard *s, uint64_t peer)
+{
+	uint32_t slot;
+	struct sim_map *m = sim_seat_find(s, peer, &slot);
+
+	if (!m) {
+		sim_count(s, SIM_LEAVES_STALE, 1);
+		return;
+	}
+	sim_player(m, slot)->peer_gone = true;
+	sim_leave_want(m, slot, SW_REASON_NONE, MSG_DISCONNECT);
+}
+
+static uint32_t from_dataplane(struct sim_shard *s, const struct msg *message)
+{
+	switch (message->type) {
+	case MSG_PEER_PACKET:
+		from_client(s, message);
+		return SIM_COST_MESSAGE + SIM_COST_PARSE;
+	case MSG_PEER_GONE:
+		peer_gone(s, message->peer);
+		break;
+	case MSG_ROUTE_END: /* nothing of this peer follows; its leave comes by control or GONE */
+		break;
+	default:
+		sim_count(s, SIM_MESSAGES_UNKNOWN, 1);
+	}
+	return SIM_COST_MESSAGE;
+}
+
+/* ---- from control ---- */
+
+static void player_join(struct sim_shard *s, const struct msg *message)
+{
+	struct msg_player_join join;
+	struct msg_player_refused refused = {0};
+	struct msg answer;
+	uint8_t *payload;
+
+	memcpy(&join, msg_payload(message), sizeof(join));
+	refused.reason = sim_join_begin(s, message->peer, &join);
+	if (!refused.reason)
+		return;
+	refused.session = join.session;
+	sim_count(s, SIM_JOINS_REFUSED, 1);
+	payload = msg_begin(&answer, MSG_PLAYER_REFUSED, message->peer, sizeof(refused));
+	answer.subject = join.session;
+	memcpy(payload, &refused, sizeof(refused));
+	msg_ring_push(s->links.to_control, &answer); /* room was made sure of */
+}
+
+/* By peer where the message names it; control may also know the session alone. */
+static struct sim_map *player_of_session(
+	struct sim_shard *s, uint64_t peer, uint64_t session, uint32_t *slot)
+{
+	struct sim_map *m = sim_seat_find(s, peer, slot);
+
+	if (m && sim_player(m, *slot)->session == session)
+		return m;
+	for (uint32_t i = 0; i < s->map_count; i++) {
+		m = &s->maps[i];
+		for (*slot = 0; *slot < m->player_slots; (*slot)++) {
+			const struct sim_player *p = sim_player(m, *slot);
+
+			if (p->session == session &&
+				(p->state == SIM_PLAYER_PRESENT || p->state == SIM_PLAYER_JOINING))
+				return m;
+		}
+	}
+	return NULL;
+}
+
+static void player_remove(struct sim_shard *s, const struct msg *message)
+{
+	struct msg_player_remove remove;
+	struct sim_map *m;
+	uint32_t slot;
+
+	memcpy(&remove, msg_payload(message), sizeof(remove));
+	m = player_of_session(s, message->peer, remove.session, &slot);
+	if (m)
+		sim_leave_want(m, slot, remove.reason, MSG_DISCONNECT_LATER);
+	else
+		sim_count(s, SIM_LEAVES_STALE, 1);
+}
+
+static uint32_t from_control(struct sim_shard *s, const struct msg *message)
+{
+	switch (message->type) {
+	case MSG_PLAYER_JOIN:
+		player_join(s, message);
+		return SIM_COST_LIFE;
+	case MSG_PLAYER_REMOVE:
+		player_remove(s, message);
+		return SIM_COST_LIFE;
+	case MSG_SHARD_STOP:
+		s->stopping = true;
+		break;
+	default:
+		sim_count(s, SIM_MESSAGES_UNKNOWN, 1);
+	}
+	return SIM_COST_MESSAGE;
+}
+
+/* ---- from the world thread ---- */
+
+static uint32_t from_world(struct sim_shard *s, const struct msg *message)
+{
+	struct msg_detail_result result;
+	uint32_t map, slot = SIM_NONE;
+	struct sim_player *p;
+
+	if (message->type != MSG_DETAIL_RESULT) {
+		sim_count(s, SIM_MESSAGES_UNKNOWN, 1);
+		return SIM_COST_MESSAGE;
+	}
+	memcpy(&result, msg_payload(message), sizeof(result));
+	map = handle_owner(result.request);
+	if (map < s->map_count)
+		slot = sim_slot_of_handle(&s->maps[map], result.request);
+	if (slot == SIM_NONE || slot >= s->maps[map].player_slots ||
+		sim_player(&s->maps[map], slot)->detail != SIM_DETAIL_ASKED) {
+		sim_count(s, SIM_DETAIL_STALE, 1);
+		return SIM_COST_MESSAGE;
+	}
+	p = sim_player(&s->maps[map], slot);
+	p->detail = SIM_DETAIL_ARRIVED;
+	p->detail_result = result.result;
+	p->level = result.level;
+	p->gold = result.gold;
+	p->appearance = result.appearance & 0xffffff;
+	sim_lazy_push(&s->maps[map], &s->maps[map].arrived, slot);
+	return SIM_COST_MESSAGE;
+}
+
+bool sim_inlets_drain(struct sim_shard *s, struct sim_slice *slice)
+{
+	const struct msg *message;
+	bool any = false;
+
+	/* A join may have to be refused: its answer needs room, or it waits in its ring. */
+	while (slice->left > 0 && msg_ring_room(s->links.to_control) >= 1 &&
+		(message = inlet_next(&s->control))) {
+		slice->left -= from_control(s, message);
+		any = true;
+	}
+	while (slice->left > 0 && (message = inlet_next(&s->world))) {
+		slice->left -= from_world(s, message);
+		any = true;
+	}
+	/* A worker that fills its ring must not starve the next: each drain starts one further. */
+	for (uint32_t i = 0; i < s->links.workers; i++) {
+		struct sim_inlet *inlet = &s->dataplane[(s->worker_next + i) % s->links.workers];
+
+		while (slice->left > 0 && (message = inlet_next(inlet))) {
+			slice->left -= from_dataplane(s, message);
+			any = true;
+		}
+	}
+	s->worker_next = (s->worker_next + 1) % s->links.workers;
+	return any;
+}

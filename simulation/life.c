@@ -1,0 +1,287 @@
+#include "simulation/life.h"
+
+#include "common/check.h"
+#include "proto/client.pb-c.h"
+#include "simulation/entity.h"
+#include "simulation/interest.h"
+#include "simulation/list.h"
+#include "simulation/random.h"
+#include "simulation/send.h"
+#include "simulation/view.h"
+
+#define SPAWN_SPREAD_MM                                                                            \
+	4000u /* new players stand up to half of it from the middle, on each axis                  \
+	       */
+
+static uint32_t *seat_of(struct sim_shard *s, uint64_t peer)
+{
+	uint32_t worker = handle_owner(peer), index = handle_index(peer);
+
+	if (peer == HANDLE_NONE || worker >= s->links.workers || index >= s->peers_max)
+		return NULL;
+	return &s->seats[worker * s->peers_max + index];
+}
+
+struct sim_map *sim_seat_find(struct sim_shard *s, uint64_t peer, uint32_t *slot)
+{
+	const uint32_t *seat = seat_of(s, peer);
+	struct sim_map *m;
+
+	if (!seat || *seat == SIM_NONE)
+		return NULL;
+	m = &s->maps[*seat >> SIM_SEAT_BITS];
+	*slot = *seat & ((1u << SIM_SEAT_BITS) - 1);
+	return sim_player(m, *slot)->peer == peer ? m : NULL;
+}
+
+static struct sim_map *map_named(struct sim_shard *s, const char *name)
+{
+	for (uint32_t i = 0; i < s->map_count; i++)
+		if (!strncmp(s->maps[i].config.name, name, MAP_NAME_BYTES))
+			return &s->maps[i];
+	return NULL;
+}
+
+uint32_t sim_join_begin(struct sim_shard *s, uint64_t peer, const struct msg_player_join *join)
+{
+	struct sim_map *m = map_named(s, join->map);
+	uint32_t *seat = seat_of(s, peer), slot;
+	struct sim_player *p;
+
+	if (s->stopping)
+		return SW_REASON_SERVER_STOPPING;
+	if (!m || !seat || m->players >= m->config.players_max || s->players >= s->players_max ||
+		!m->free_count)
+		return SW_REASON_MAP_UNAVAILABLE;
+	if (*seat != SIM_NONE) {
+		uint32_t at;
+		struct sim_map *other = &s->maps[*seat >> SIM_SEAT_BITS];
+
+		at = *seat & ((1u << SIM_SEAT_BITS) - 1);
+		/* The same peer twice is refused. An older one in the same place is gone, though
+		 * the word of it has not come yet. */
+		if (sim_player(other, at)->peer == peer)
+			return SW_REASON_MAP_UNAVAILABLE;
+		sim_player(other, at)->peer_gone = true;
+		sim_leave_want(other, at, SW_REASON_NONE, MSG_DISCONNECT);
+	}
+	slot = m->free_slots[m->free_head];
+	m->free_head = (m->free_head + 1) % m->player_slots;
+	m->free_count--;
+	p = sim_player(m, slot);
+	*p = (struct sim_player){
+		.peer = peer,
+		.session = join->session,
+		.character_id = join->character_id,
+		.epoch = join->epoch,
+		.realm_id = join->realm_id,
+		.payload_bytes_max = join->payload_bytes_max,
+		.state = SIM_PLAYER_JOINING,
+		.join_x_mm = join->x_mm,
+		.join_y_mm = join->y_mm,
+		.join_heading = join->heading,
+		.join_has_position = join->has_position != 0,
+		.rescan = true,
+		.input_credit = SIM_INPUT_BANK,
+	};
+	p->view_max = sim_view_max(s, m, p);
+	memcpy(p->name, join->name, CHARACTER_NAME_BYTES);
+	p->name_bytes = (uint8_t)strnlen(p->name, CHARACTER_NAME_BYTES - 1);
+	*seat = m->number << SIM_SEAT_BITS | slot;
+	m->players++;
+	s->players++;
+	sim_life_push(m, slot);
+	return 0;
+}
+
+void sim_leave_want(struct sim_map *m, uint32_t slot, uint32_t reason, uint32_t mode)
+{
+	struct sim_player *p = sim_player(m, slot);
+
+	if (p->leave_wanted || (p->state != SIM_PLAYER_JOINING && p->state != SIM_PLAYER_PRESENT))
+		return;
+	p->leave_wanted = true;
+	p->leave_reason = reason;
+	p->disconnect_mode = mode;
+	sim_life_push(m, slot);
+}
+
+static void place(struct sim_shard *s, struct sim_map *m, uint32_t slot)
+{
+	struct sim_player *p = sim_player(m, slot);
+	int32_t x_mm = p->join_x_mm, y_mm = p->join_y_mm;
+
+	if (!p->join_has_position || !sim_position_legal(m, x_mm, y_mm)) {
+		x_mm = (int32_t)(m->rules.width_mm / 2) - (int32_t)SPAWN_SPREAD_MM / 2 +
+		       (int32_t)sim_random_below(&m->random, SPAWN_SPREAD_MM);
+		y_mm = (int32_t)(m->rules.height_mm / 2) - (int32_t)SPAWN_SPREAD_MM / 2 +
+		       (int32_t)sim_random_below(&m->random, SPAWN_SPREAD_MM);
+		sim_position_clamp(m, &x_mm, &y_mm);
+		p->join_heading = 0;
+		p->saved_x_mm = -1; /* what was saved is not where it stands */
+	} else {
+		p->saved_x_mm = x_mm;
+		p->saved_y_mm = y_mm;
+		p->saved_heading = p->join_heading;
+	}
+	p->state = SIM_PLAYER_PRESENT;
+	sim_entity_appear(m, slot, SIM_PLAYER, x_mm, y_mm, p->join_heading);
+	p->owed |= SIM_OWE_ROUTE | SIM_OWE_JOINED | SIM_OWE_ANNOUNCE;
+	sim_lazy_push(m, &m->lazy, slot);
+	sim_count(s, SIM_JOINS, 1);
+}
+
+static void leave(struct sim_shard *s, struct sim_map *m, uint32_t slot)
+{
+	struct sim_player *p = sim_player(m, slot);
+	uint32_t *seat = seat_of(s, p->peer);
+
+	if (*seat == (m->number << SIM_SEAT_BITS | slot))
+		*seat = SIM_NONE;
+	p->state = SIM_PLAYER_LEAVING;
+	p->owed &= (uint8_t) ~(SIM_OWE_ROUTE | SIM_OWE_JOINED);
+	p->owed |= SIM_OWE_SAVE | SIM_OWE_LEFT;
+	if (!p->peer_gone)
+		p->owed |= SIM_OWE_DISCONNECT;
+	sim_view_forget(m, slot);
+	sim_entity_vanish(m, slot);
+	sim_count(s, SIM_LEAVES, 1);
+}
+
+/* ---- what is owed ---- */
+
+static bool tell_route(struct sim_shard *s, const struct sim_player *p)
+{
+	struct msg message;
+	struct msg_peer_route route = {.route = s->index + 1};
+
+	memcpy(msg_begin(&message, MSG_PEER_ROUTE, p->peer, sizeof(route)), &route, sizeof(route));
+	return sim_send_order(s, &message);
+}
+
+static bool tell_disconnect(struct sim_shard *s, const struct sim_player *p)
+{
+	struct msg message;
+	struct msg_peer_disconnect end = {.mode = p->disconnect_mode, .data = p->leave_reason};
+
+	memcpy(msg_begin(&message, MSG_PEER_DISCONNECT, p->peer, sizeof(end)), &end, sizeof(end));
+	return sim_send_order(s, &message);
+}
+
+static bool tell_joined(struct sim_shard *s, struct sim_map *m, uint32_t slot)
+{
+	const struct sim_entity *e = &m->entities[slot];
+	Sw__Joined joined = SW__JOINED__INIT;
+
+	joined.actor_id = e->wire_id;
+	joined.map = m->config.name;
+	joined.width_mm = m->rules.width_mm;
+	joined.height_mm = m->rules.height_mm;
+	joined.x_mm = e->x_mm;
+	joined.y_mm = e->y_mm;
+	joined.heading = e->heading;
+	joined.tick = m->tick;
+	joined.tick_hz = m->config.tick_hz;
+	joined.speed_mm_per_s = SIM_WALK_MM_PER_S;
+	return sim_send_reliable(s, m, slot, SW_CHANNEL_SESSION,
+		(uint32_t)sw__joined__pack(&joined, sim_send_begin(s, SW_MSG_JOINED)));
+}
+
+static bool tell_control_joined(struct sim_shard *s, struct sim_map *m, uint32_t slot)
+{
+	const struct sim_player *p = sim_player(m, slot);
+	struct msg message;
+	struct msg_player_joined joined = {.session = p->session,
+		.actor_id = m->entities[slot].wire_id,
+		.map_index = m->index};
+	uint8_t *payload = msg_begin(&message, MSG_PLAYER_JOINED, p->peer, sizeof(joined));
+
+	message.subject = p->session;
+	memcpy(payload, &joined, sizeof(joined));
+	return msg_ring_push(s->links.to_control, &message);
+}
+
+static bool tell_control_left(struct sim_shard *s, const struct sim_player *p)
+{
+	struct msg message;
+	struct msg_player_left left = {.session = p->session, .character_id = p->character_id};
+	uint8_t *payload = msg_begin(&message, MSG_PLAYER_LEFT, p->peer, sizeof(left));
+
+	message.subject = p->session;
+	memcpy(payload, &left, sizeof(left));
+	return msg_ring_push(s->links.to_control, &message);
+}
+
+bool sim_save_push(struct sim_shard *s, struct sim_map *m, uint32_t slot, bool leaving)
+{
+	struct sim_player *p = sim_player(m, slot);
+	const struct sim_entity *e = &m->entities[slot];
+	struct msg message[2];
+	struct msg_position_save save = {.character_id = p->character_id,
+		.epoch = p->epoch,
+		.realm_id = p->realm_id,
+		.x_mm = e->x_mm,
+		.y_mm = e->y_mm,
+		.heading = e->heading,
+		.leaving = leaving};
+	uint8_t *payload = msg_begin(message, MSG_POSITION_SAVE, p->peer, sizeof(save));
+
+	_Static_assert(MSG_HEAD_BYTES + sizeof(save) <= sizeof(message), "two slots");
+	memcpy(save.map, m->config.name, MAP_NAME_BYTES);
+	message->subject = p->character_id;
+	memcpy(payload, &save, sizeof(save));
+	if (!msg_ring_push(s->links.to_world, message)) {
+		sim_count(s, SIM_SAVES_WAITED, 1);
+		return false;
+	}
+	p->saved_x_mm = e->x_mm;
+	p->saved_y_mm = e->y_mm;
+	p->saved_heading = e->heading;
+	sim_count(s, SIM_SAVES, 1);
+	return true;
+}
+
+static void pay(struct sim_shard *s, struct sim_map *m, uint32_t slot)
+{
+	struct sim_player *p = sim_player(m, slot);
+
+	if (p->owed & SIM_OWE_ROUTE && tell_route(s, p))
+		p->owed &= (uint8_t)~SIM_OWE_ROUTE;
+	if ((p->owed & (SIM_OWE_ROUTE | SIM_OWE_JOINED)) == SIM_OWE_JOINED) {
+		/* A refusal here means SLOW: the player leaves, and nothing is owed to it. */
+		tell_joined(s, m, slot);
+		p->owed &= (uint8_t)~SIM_OWE_JOINED;
+	}
+	if (p->owed & SIM_OWE_ANNOUNCE && tell_control_joined(s, m, slot))
+		p->owed &= (uint8_t)~SIM_OWE_ANNOUNCE;
+	if (p->owed & SIM_OWE_SAVE && sim_save_push(s, m, slot, p->state == SIM_PLAYER_LEAVING))
+		p->owed &= (uint8_t)~SIM_OWE_SAVE;
+	if ((p->owed & (SIM_OWE_ANNOUNCE | SIM_OWE_SAVE | SIM_OWE_LEFT)) == SIM_OWE_LEFT &&
+		tell_control_left(s, p))
+		p->owed &= (uint8_t)~SIM_OWE_LEFT;
+	if (p->owed & SIM_OWE_DISCONNECT && tell_disconnect(s, p))
+		p->owed &= (uint8_t)~SIM_OWE_DISCONNECT;
+}
+
+bool sim_life_step(struct sim_shard *s, struct sim_map *m, uint32_t slot)
+{
+	struct sim_player *p = sim_player(m, slot);
+
+	if (p->state == SIM_PLAYER_JOINING)
+		place(s, m, slot);
+	if (p->leave_wanted && p->state == SIM_PLAYER_PRESENT)
+		leave(s, m, slot);
+	if (p->owed)
+		pay(s, m, slot);
+	if (p->state == SIM_PLAYER_LEAVING && !p->owed) {
+		p->state = SIM_PLAYER_GONE;
+		m->players--;
+		s->players--;
+	}
+	if (p->state == SIM_PLAYER_GONE && !m->entities[slot].known_by && !p->in_lazy) {
+		p->state = SIM_PLAYER_FREE;
+		m->free_slots[(m->free_head + m->free_count++) % m->player_slots] = slot;
+	}
+	return p->state == SIM_PLAYER_FREE ||
+	       (p->state == SIM_PLAYER_PRESENT && !p->owed && !p->leave_wanted);
+}

@@ -1,0 +1,45 @@
+/* Stage 6: NPCs and monsters. An NPC walks as its script's on_tick says; a monster wanders: it
+ * rests or walks in a random direction for one to four seconds, by the same rules as a player,
+ * slower. */
+#include "simulation/entity.h"
+#include "simulation/npc.h"
+#include "simulation/random.h"
+#include "simulation/state.h"
+
+static void monster_tick(struct sim_map *m, uint32_t i)
+{
+	struct sim_monster *monster = &m->monsters[i];
+	uint32_t slot = m->player_slots + m->npc_slots + i, hz = m->config.tick_hz;
+
+	if ((int32_t)(m->beat - monster->until_beat) >= 0) {
+		monster->until_beat = m->beat + hz + sim_random_below(&m->random, 3 * hz + 1);
+		if (sim_random_below(&m->random, 2)) {
+			monster->dx = (int8_t)((int32_t)sim_random_below(&m->random, 255) - 127);
+			monster->dy = (int8_t)((int32_t)sim_random_below(&m->random, 255) - 127);
+		} else {
+			monster->dx = monster->dy = 0;
+		}
+	} else if (!monster->dx && !monster->dy) {
+		return; /* resting: it was told when it stopped */
+	}
+	sim_entity_walk(m, slot, SIM_MONSTER_MM_PER_S, monster->dx, monster->dy);
+}
+
+enum { NPCS, MONSTERS };
+
+bool sim_stage_actors(struct sim_shard *s, struct sim_map *m, struct sim_slice *slice)
+{
+	if (m->step == NPCS) {
+		if (!sim_npc_ticks(s, m, slice))
+			return false;
+		m->step = MONSTERS;
+		m->cursor = 0;
+	}
+	for (; m->cursor < m->monster_slots; m->cursor++) {
+		if (slice->left <= 0)
+			return false;
+		monster_tick(m, m->cursor);
+		slice->left -= SIM_COST_MONSTER;
+	}
+	return true;
+}

@@ -1,0 +1,70 @@
+/* Stage 5: what players sent. First inputs, in slot order: each player's budget grows by one input
+ * a tick (and by one for each tick that was skipped) up to 1 + SIM_INPUT_BANK, so over any n ticks
+ * it walks at most n + SIM_INPUT_BANK steps, however fast it sends. Then actions, in the order of
+ * their arrival. An action that needs what the lazy join has not brought yet is refused by name. */
+#include "simulation/action.h"
+#include "simulation/entity.h"
+#include "simulation/state.h"
+
+static uint32_t apply_inputs(struct sim_shard *s, struct sim_map *m, uint32_t slot)
+{
+	struct sim_player *p = sim_player(m, slot);
+	uint32_t credit = p->input_credit + 1 + m->skipped, applied = 0;
+
+	if (credit > SIM_INPUT_BANK + 1)
+		credit = SIM_INPUT_BANK + 1;
+	while (credit && p->input_count) {
+		uint32_t i = p->input_head;
+
+		sim_entity_walk(m, slot, SIM_WALK_MM_PER_S, p->input_dx[i], p->input_dy[i]);
+		p->applied_sequence = p->input_sequence[i];
+		p->input_head = (uint8_t)((i + 1) % SIM_INPUT_QUEUE);
+		p->input_count--;
+		credit--;
+		applied++;
+	}
+	/* What is left of this tick's own share is real time that passed, and may be made up for.
+	 */
+	p->input_credit = (uint8_t)(credit > SIM_INPUT_BANK ? SIM_INPUT_BANK : credit);
+	if (applied) {
+		p->silent_ticks = 0;
+	} else if (m->entities[slot].moving_mm_per_s &&
+		   ++p->silent_ticks * 1000 > SIM_INPUT_SILENCE_MS * m->config.tick_hz) {
+		m->entities[slot].moving_mm_per_s = 0;
+		sim_entity_touch(m, slot);
+	}
+	sim_count(s, SIM_INPUTS, applied);
+	return applied;
+}
+
+enum { INPUTS, ACTIONS };
+
+bool sim_stage_messages(struct sim_shard *s, struct sim_map *m, struct sim_slice *slice)
+{
+	while (m->step == INPUTS) {
+		if (m->cursor == m->player_slots) {
+			m->step = ACTIONS;
+			m->quota = m->action_count;
+			break;
+		}
+		if (slice->left <= 0)
+			return false;
+		if (sim_is_present(m, m->cursor))
+			slice->left -= apply_inputs(s, m, m->cursor) * SIM_COST_INPUT;
+		slice->left -= SIM_COST_SLOT;
+		m->cursor++;
+	}
+	/* Actions that came in while this stage ran wait for the next tick. */
+	while (m->quota && m->script_left_ns > 0) {
+		struct sim_action action;
+
+		if (slice->left <= 0)
+			return false;
+		action = m->actions[m->action_head];
+		m->action_head = (m->action_head + 1) % m->actions_max;
+		m->action_count--;
+		m->quota--;
+		slice->left -= sim_action_do(s, m, &action);
+	}
+	return true;
+}

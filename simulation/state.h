@@ -1,0 +1,325 @@
+/* state.h: what a shard is made of. Private to simulation; the shard's thread alone touches it,
+ * except the atomics of its metrics.
+ *
+ * A map has one table of entities (what is seen: place, heading, cell) whose slots are players
+ * first, then NPCs, then monsters. What only players have sits in a table of their own with the
+ * same slot numbers. Joins, leaves and placements happen in stage 1 alone, so nothing appears or
+ * vanishes under a stage that pauses between slices; ring drains only mark players and fill input
+ * slots. */
+#ifndef SW_SIMULATION_STATE_H
+#define SW_SIMULATION_STATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/config.h"
+#include "common/counter.h"
+#include "common/handle.h"
+#include "common/mono.h"
+#include "common/msg.h"
+#include "common/msg_ring.h"
+#include "proto/message_types.h"
+#include "simulation/counters.h"
+#include "simulation/costs.h"
+#include "simulation/rules/move.h"
+#include "simulation/shard.h"
+
+#define SIM_NONE UINT32_MAX
+
+#define SIM_INPUT_QUEUE        8u   /* inputs that wait for a tick; a batch holds as many */
+#define SIM_INPUT_BANK         4u   /* inputs a player may be ahead of real time, after a pause */
+#define SIM_INPUT_SILENCE_MS   250u /* without input for so long a player counts as standing */
+#define SIM_MALFORMED_MAX      8u   /* unreadable messages of one stay; then out */
+#define SIM_ACTIONS_QUEUED     4u   /* actions of one player that wait for stage 5 */
+#define SIM_REFUSALS_PER_TICK  4u   /* ActionRefused of one player; beyond, counted in silence */
+#define SIM_WALK_MM_PER_S      5000u
+#define SIM_MONSTER_MM_PER_S   2000u
+#define SIM_CLICK_RANGE_MM     10000
+#define SIM_ROUTE_CHECK_S      30u /* each player's route is told again so often (stage 1) */
+#define SIM_DETAIL_RETRY_S     2u
+#define SIM_CELL_RADIUS        2 /* cells seen in each direction, so 5 x 5 */
+#define SIM_CELLS_MAX          65536u
+#define SIM_REPEAT_TICKS       4u  /* an entity is sent for so many ticks after its last change */
+#define SIM_RECORD_MAX         31u /* bytes: tag and length 2, id 6, x 6, y 6, heading 4, moving 6 */
+#define SIM_VIEW_MAX           1000u              /* most actors in one player's view */
+#define SIM_DENSE_CELL         (SIM_VIEW_MAX + 1) /* who sees such a cell is crowded, see view.c */
+#define SIM_PENDING_MAX        24u
+#define SIM_VIEW_CHANGE_MAX    4000u /* bytes of one ViewChange */
+#define SIM_RELIABLE_SLOTS_MAX 256u  /* slots (16 KiB) of one player in the shard's queue */
+#define SIM_FLUSH_UNPACED      256u  /* a map of so few players is flushed without pauses */
+#define SIM_SCRATCH_SLOTS      (2 * MSG_SLOTS_MAX)
+
+enum sim_kind { SIM_GHOST, SIM_PLAYER, SIM_NPC, SIM_MONSTER }; /* ActorKind of client.proto */
+
+struct sim_entity {
+	int32_t x_mm, y_mm;
+	uint32_t wire_id; /* generation * slots + slot + 1: never the same within days */
+	uint32_t cell;    /* SIM_NONE: not on the map */
+	uint32_t cell_next, cell_prev;
+	uint32_t changed_beat; /* the map's beat of the last change */
+	uint32_t known_by;     /* players whose known set has it; the slot is not free before 0 */
+	uint32_t generation;
+	uint32_t moving_mm_per_s;
+	uint16_t heading;
+	uint8_t kind; /* enum sim_kind */
+	bool moved;   /* it is in the map's moved list */
+	uint8_t record_bytes;
+	uint8_t record[SIM_RECORD_MAX]; /* as WorldUpdate.entities, encoded when it changed */
+};
+
+enum sim_player_state {
+	SIM_PLAYER_FREE,
+	SIM_PLAYER_JOINING, /* slot taken, placed by the next stage 1 */
+	SIM_PLAYER_PRESENT,
+	SIM_PLAYER_LEAVING, /* off the map, something is owed */
+	SIM_PLAYER_GONE,    /* nothing owed; waits until nobody knows the entity */
+};
+
+/* Messages a player's state change owes; tried in this order until the rings take them. */
+enum {
+	SIM_OWE_ROUTE = 1 << 0,      /* dataplane: types of the simulation come here */
+	SIM_OWE_JOINED = 1 << 1,     /* client: Joined */
+	SIM_OWE_ANNOUNCE = 1 << 2,   /* control: MSG_PLAYER_JOINED */
+	SIM_OWE_SAVE = 1 << 3,       /* world: MSG_POSITION_SAVE, leaving as the state says */
+	SIM_OWE_LEFT = 1 << 4,       /* control: MSG_PLAYER_LEFT, only after the save */
+	SIM_OWE_DISCONNECT = 1 << 5, /* dataplane */
+};
+
+enum sim_detail { SIM_DETAIL_WANTED, SIM_DETAIL_ASKED, SIM_DETAIL_ARRIVED, SIM_DETAIL_READY };
+
+struct sim_player {
+	uint64_t peer;
+	uint64_t session;
+	uint32_t received_sequence; /* newest input taken */
+	uint32_t applied_sequence;
+	uint32_t input_sequence[SIM_INPUT_QUEUE];
+	int8_t input_dx[SIM_INPUT_QUEUE], input_dy[SIM_INPUT_QUEUE];
+	uint8_t input_head, input_count, input_credit;
+	uint8_t state;  /* enum sim_player_state */
+	uint8_t owed;   /* SIM_OWE_* */
+	uint8_t detail; /* enum sim_detail */
+	uint8_t malformed;
+	uint8_t actions;  /* in the map's queue */
+	uint8_t refusals; /* sent since the last tick */
+	bool leave_wanted, peer_gone, in_life, in_lazy;
+	bool rescan;  /* compare the whole view, not only the pending entities */
+	bool crowded; /* more is near than may be in view */
+	uint16_t payload_bytes_max;
+	uint16_t queued_slots; /* of reliable messages in the shard's queue */
+	uint32_t silent_ticks;
+	uint32_t life_next, lazy_next;
+	uint32_t leave_reason, disconnect_mode;
+	uint32_t told_sequence; /* applied_sequence of the last update sent */
+	uint32_t view_sequence, view_max, known_count, rotate; /* slot to go on from in a crowd */
+	uint32_t pending_count;
+	uint32_t pending[SIM_PENDING_MAX]; /* slots that may have come into view or left it */
+	uint64_t character_id, epoch;
+	int64_t gold;
+	uint32_t level, appearance, detail_result, detail_beat;
+	uint32_t realm_id;
+	int32_t saved_x_mm, saved_y_mm;
+	uint16_t saved_heading;
+	uint8_t name_bytes;
+	char name[CHARACTER_NAME_BYTES];
+	int32_t join_x_mm, join_y_mm;
+	uint16_t join_heading;
+	bool join_has_position;
+};
+
+struct sim_monster {
+	uint32_t until_beat; /* walks or rests until then */
+	int8_t dx, dy;
+};
+
+struct sim_npc {
+	char name[CHARACTER_NAME_BYTES];
+	uint8_t name_bytes;
+	int8_t dx, dy; /* this tick's intent */
+	bool has_click, has_tick;
+	uint32_t appearance;
+};
+
+struct sim_cell {
+	uint32_t head; /* first slot, SIM_NONE */
+	uint32_t count;
+	uint32_t offset, bytes; /* of its records in map->cell_bytes, this tick */
+};
+
+struct sim_action {
+	uint32_t slot, generation;
+	uint32_t type; /* enum sw_message_type */
+	uint32_t actor_id;
+};
+
+/* A first-in first-out list of player slots, linked through a field of the player. */
+struct sim_list {
+	uint32_t head, tail, count;
+};
+
+struct script_vm;
+
+struct sim_map {
+	struct sim_shard *shard;
+	const char *name; /* in map->config */
+	struct config_map config;
+	uint32_t index;  /* in sw_config.maps; goes into MSG_PLAYER_JOINED */
+	uint32_t number; /* in shard->maps */
+	struct sw_move_map rules;
+	uint32_t cell_mm, margin_mm, columns, rows;
+	uint32_t player_slots, npc_slots, monster_slots, slots;
+	uint32_t known_words; /* 64-bit words of one known set */
+	uint32_t players;     /* joining, present */
+	uint64_t random;
+	uint64_t period_ns, due_ns;
+	uint32_t tick;    /* the client's tick number: counts skipped ones too */
+	uint32_t beat;    /* ticks run */
+	uint32_t skipped; /* before the running tick */
+
+	/* the running tick */
+	bool running;
+	uint32_t stage;    /* enum sim_stage */
+	uint32_t step;     /* within the stage */
+	uint32_t cursor;   /* within the step */
+	uint64_t flush_ns; /* when stage 8 began */
+	uint64_t wait_ns;  /* a paced stage goes on then */
+	uint64_t stage_cycles[SIM_STAGES];
+	uint32_t quota;     /* of the running stage */
+	uint32_t cell_used; /* bytes of cell_bytes */
+	int64_t script_left_ns;
+
+	struct sim_entity *entities;      /* [slots] */
+	struct sim_player *players_table; /* [player_slots] */
+	uint64_t *known;                  /* [player_slots][known_words]: who is in whose view */
+	struct sim_npc *npcs;             /* [npc_slots] */
+	struct sim_monster *monsters;     /* [monster_slots] */
+	struct sim_cell *cells;           /* [columns * rows] */
+	uint8_t *cell_bytes;              /* [slots * SIM_RECORD_MAX] */
+	uint32_t *moved;                  /* [slots]: entities that changed this tick */
+	uint32_t moved_count;
+	uint32_t *free_slots; /* [player_slots]: a queue, so that a slot rests as long as it can */
+	uint32_t free_head, free_count;
+	uint32_t *picked; /* [slots]: pick_serial of the last update it was picked for */
+	uint32_t pick_serial;
+	struct sim_action *actions; /* [actions_max] */
+	uint32_t actions_max, action_head, action_count;
+	struct sim_list life, lazy, arrived;
+	uint32_t npc_next; /* who ticks first when the script budget ran out */
+	struct script_vm *script;
+};
+
+/* Where a peer plays: map number << 26 | slot, or SIM_NONE. */
+#define SIM_SEAT_BITS 26u
+
+struct sim_inlet {
+	struct msg_ring *ring;
+	struct msg *batch; /* [SIM_SCRATCH_SLOTS] popped, not all handled yet */
+	const struct msg *at, *end;
+};
+
+/* A bounded queue of reliable messages behind a full ring to one worker. Messages lie whole in
+ * slots[]; one that does not fit at the end starts over at 0, and the rest is skipped. */
+struct sim_outbox {
+	struct msg_ring *ring;
+	struct msg *slots;
+	uint32_t size, head, tail, used, wrap; /* wrap: where the data ends before starting over */
+	uint32_t messages;
+};
+
+/* Nominal nanoseconds left in the slice. */
+struct sim_slice {
+	int64_t left;
+	uint64_t now_ns;
+};
+
+struct sim_shard {
+	uint32_t index;
+	struct sim_links links;
+	uint32_t slice_ns;
+	uint32_t autosave_ms, lazy_joins_per_tick, update_bytes_max, packet_bytes_max;
+	uint32_t players_max, players;
+	uint32_t realm_id, stop_ms;
+	uint32_t script_tick_us;
+	uint32_t peers_max; /* of one worker */
+	uint64_t seed;
+	uint64_t now_ns;
+	bool stopping, stop_owed, stopped;
+	bool scripts_owned;
+	struct sim_map *maps;
+	uint32_t map_count, map_next;
+	uint32_t *seats; /* [workers * peers_max], see SIM_SEAT_BITS */
+	struct sim_inlet dataplane[CONFIG_LCORES_MAX], control, world;
+	uint32_t worker_next;
+	struct sim_outbox outbox[CONFIG_LCORES_MAX];
+	struct msg_buffer *scratch;
+	uint8_t *parse_memory;
+
+	/* shard writes, all read */
+	struct counter_set counter_set;
+	_Atomic uint64_t counters[SIM_COUNTER_COUNT];
+	struct histogram tick_time, stage_time[SIM_STAGES];
+	_Atomic uint64_t last_tick_ns, last_tick_end_ns;
+	double ns_per_cycle;
+	uint64_t start_cycles, start_ns;
+
+	void *memory;
+	size_t memory_bytes;
+};
+
+static inline void sim_count(struct sim_shard *s, enum sim_counter counter, uint64_t n)
+{
+	counter_add(&s->counters[counter], n);
+}
+
+static inline struct sim_player *sim_player(struct sim_map *m, uint32_t slot)
+{
+	return &m->players_table[slot];
+}
+
+static inline bool sim_is_present(const struct sim_map *m, uint32_t slot)
+{
+	return m->players_table[slot].state == SIM_PLAYER_PRESENT;
+}
+
+static inline uint64_t *sim_known(const struct sim_map *m, uint32_t observer)
+{
+	return m->known + (size_t)observer * m->known_words;
+}
+
+static inline bool sim_knows(const struct sim_map *m, uint32_t observer, uint32_t slot)
+{
+	return sim_known(m, observer)[slot / 64] >> (slot % 64) & 1;
+}
+
+/* The handle of an entity, for scripts and for world requests; the owner bits are the map's number.
+ */
+static inline uint64_t sim_handle(const struct sim_map *m, uint32_t slot)
+{
+	return handle_make(m->number, m->entities[slot].generation, slot);
+}
+
+/* The slot of a handle, SIM_NONE if it is not that entity any more. */
+uint32_t sim_slot_of_handle(const struct sim_map *m, uint64_t handle);
+
+/* The slot of a wire id, SIM_NONE if no such actor is on the map. */
+static inline uint32_t sim_slot_of_wire_id(const struct sim_map *m, uint32_t wire_id)
+{
+	uint32_t slot = wire_id ? (wire_id - 1) % m->slots : SIM_NONE;
+
+	return slot != SIM_NONE && m->entities[slot].wire_id == wire_id &&
+			       m->entities[slot].cell != SIM_NONE
+		       ? slot
+		       : SIM_NONE;
+}
+
+/* The stages (stage_*.c). Each works until it is done (returns true) or the slice is spent (false),
+ * and goes on at m->step and m->cursor, both 0 at its first call of a tick. */
+bool sim_stage_reset(struct sim_shard *s, struct sim_map *m, struct sim_slice *slice);
+bool sim_stage_lazy_join(struct sim_shard *s, struct sim_map *m, struct sim_slice *slice);
+bool sim_stage_deferred(struct sim_shard *s, struct sim_map *m, struct sim_slice *slice);
+bool sim_stage_party(struct sim_shard *s, struct sim_map *m, struct sim_slice *slice);
+bool sim_stage_messages(struct sim_shard *s, struct sim_map *m, struct sim_slice *slice);
+bool sim_stage_actors(struct sim_shard *s, struct sim_map *m, struct sim_slice *slice);
+bool sim_stage_interest(struct sim_shard *s, struct sim_map *m, struct sim_slice *slice);
+bool sim_stage_flush(struct sim_shard *s, struct sim_map *m, struct sim_slice *slice);
+
+#endif

@@ -1,0 +1,140 @@
+/* The shard's loop body: drain, retry, one slice of one map's tick. */
+#include "common/log_events.h"
+#include "simulation/cycles.h"
+#include "simulation/inlet.h"
+#include "simulation/life.h"
+#include "simulation/send.h"
+#include "simulation/state.h"
+
+static bool (*const stages[SIM_STAGES])(
+	struct sim_shard *, struct sim_map *, struct sim_slice *) = {
+	[SIM_STAGE_RESET] = sim_stage_reset,
+	[SIM_STAGE_LAZY_JOIN] = sim_stage_lazy_join,
+	[SIM_STAGE_DEFERRED] = sim_stage_deferred,
+	[SIM_STAGE_PARTY] = sim_stage_party,
+	[SIM_STAGE_MESSAGES] = sim_stage_messages,
+	[SIM_STAGE_ACTORS] = sim_stage_actors,
+	[SIM_STAGE_INTEREST] = sim_stage_interest,
+	[SIM_STAGE_FLUSH] = sim_stage_flush,
+};
+
+void sim_log(struct sim_shard *s, uint32_t event, uint64_t a, uint64_t b, uint64_t c, uint64_t d)
+{
+	if (!s->links.log || !log_event_push(s->links.log, (enum log_event)event, s->index,
+				     s->now_ns, a, b, c, d))
+		sim_count(s, SIM_LOG_LOST, 1);
+}
+
+static void tick_begin(struct sim_shard *s, struct sim_map *m)
+{
+	uint64_t late_ns = s->now_ns - m->due_ns;
+
+	m->skipped = 0;
+	if (late_ns >= m->period_ns) {
+		m->skipped = (uint32_t)(late_ns / m->period_ns);
+		m->due_ns += m->skipped * m->period_ns;
+		sim_count(s, SIM_TICKS_SKIPPED, m->skipped);
+	}
+	m->tick += 1 + m->skipped;
+	m->beat++;
+	m->running = true;
+	m->stage = m->step = m->cursor = 0;
+	m->wait_ns = 0;
+	memset(m->stage_cycles, 0, sizeof(m->stage_cycles));
+}
+
+static void tick_end(struct sim_shard *s, struct sim_map *m)
+{
+	uint64_t total_ns = 0, cycles = sim_cycles() - s->start_cycles;
+
+	/* What a cycle takes is known the better the longer the shard runs. */
+	if (cycles)
+		s->ns_per_cycle = (double)(s->now_ns - s->start_ns) / (double)cycles;
+	for (uint32_t i = 0; i < SIM_STAGES; i++) {
+		uint64_t ns = (uint64_t)((double)m->stage_cycles[i] * s->ns_per_cycle);
+
+		histogram_add(&s->stage_time[i], ns);
+		total_ns += ns;
+	}
+	histogram_add(&s->tick_time, total_ns);
+	counter_put(&s->last_tick_ns, total_ns);
+	counter_put(&s->last_tick_end_ns, s->now_ns);
+	if (total_ns > m->period_ns)
+		sim_log(s, LOG_EVENT_TICK_LATE, m->index, m->tick, total_ns, m->period_ns);
+	sim_count(s, SIM_TICKS, 1);
+	m->running = false;
+	m->due_ns += m->period_ns;
+}
+
+/* Runs one slice of the map's tick. A stage that returns false with budget left is pacing itself.
+ */
+static void run_slice(struct sim_shard *s, struct sim_map *m)
+{
+	struct sim_slice slice = {.left = s->slice_ns, .now_ns = s->now_ns};
+
+	if (!m->running)
+		tick_begin(s, m);
+	sim_count(s, SIM_SLICES, 1);
+	while (slice.left > 0) {
+		uint64_t start = sim_cycles();
+		bool done = stages[m->stage](s, m, &slice);
+
+		m->stage_cycles[m->stage] += sim_cycles() - start;
+		if (!done)
+			return;
+		m->step = m->cursor = 0;
+		if (++m->stage == SIM_STAGES) {
+			tick_end(s, m);
+			return;
+		}
+	}
+}
+
+static uint64_t map_next_ns(const struct sim_map *m)
+{
+	return m->running ? m->wait_ns : m->due_ns;
+}
+
+/* MSG_SHARD_STOPPED, once nobody is left and nothing is owed. */
+static void stop_when_empty(struct sim_shard *s)
+{
+	struct msg message;
+
+	if (!s->stopping || s->stopped || s->players)
+		return;
+	msg_begin(&message, MSG_SHARD_STOPPED, HANDLE_NONE, 0);
+	message.subject = s->index;
+	s->stopped = msg_ring_push(s->links.to_control, &message);
+}
+
+bool sim_shard_step(struct sim_shard *s, uint64_t now_ns)
+{
+	struct sim_slice drain = {.left = s->slice_ns, .now_ns = now_ns};
+	bool work;
+
+	s->now_ns = now_ns;
+	work = sim_inlets_drain(s, &drain);
+	work |= sim_send_retry(s);
+	stop_when_empty(s);
+	/* Maps take turns, so that one in overload costs the others no more than its slices. */
+	for (uint32_t i = 0; i < s->map_count; i++) {
+		struct sim_map *m = &s->maps[(s->map_next + i) % s->map_count];
+
+		if (map_next_ns(m) > now_ns)
+			continue;
+		s->map_next = (m->number + 1) % s->map_count;
+		run_slice(s, m);
+		return true;
+	}
+	return work;
+}
+
+uint64_t sim_shard_next_ns(const struct sim_shard *s)
+{
+	uint64_t next = UINT64_MAX;
+
+	for (uint32_t i = 0; i < s->map_count; i++)
+		if (map_next_ns(&s->maps[i]) < next)
+			next = map_next_ns(&s->maps[i]);
+	return next;
+}

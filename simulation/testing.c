@@ -1,0 +1,445 @@
+#include "simulation/testing.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "simulation/counters.h"
+
+static struct msg_buffer batch[2];
+
+void test_init(struct test_shard *t, uint32_t width_m, uint32_t players_max)
+{
+	memset(t, 0, sizeof(*t));
+	sw_config_defaults(&t->config);
+	t->config.map_count = 1;
+	strcpy(t->config.maps[0].name, "meadow");
+	t->config.maps[0].shard = 0;
+	t->config.maps[0].width_m = t->config.maps[0].height_m = width_m;
+	t->config.maps[0].tick_hz = 20;
+	t->config.maps[0].view_m = 40;
+	t->config.maps[0].players_max = players_max;
+	t->config.maps[0].monsters = 0;
+	t->config.maps[0].script[0] = '\0';
+	t->config.simulation.lazy_joins_per_tick = 200;
+	t->config.rings.slots = 32768;
+	t->answer_details = true;
+	t->now_ns = 1000 * NS_PER_MS;
+}
+
+void test_start(struct test_shard *t, uint64_t seed)
+{
+	uint32_t slots = t->config.rings.slots;
+	char error[256] = "";
+
+	t->links.workers = 1;
+	t->links.from_dataplane[0] = msg_ring_new("from_dataplane", slots);
+	t->links.to_dataplane[0] = msg_ring_new("to_dataplane", slots);
+	t->links.from_control = msg_ring_new("from_control", 32768);
+	t->links.to_control = msg_ring_new("to_control", slots);
+	t->links.from_world = msg_ring_new("from_world", 32768);
+	t->links.to_world = msg_ring_new("to_world", slots);
+	t->links.log = msg_ring_new("log", 256);
+	t->clients = calloc(TEST_CLIENTS_MAX, sizeof(*t->clients));
+	t->shard = sim_shard_new(&t->config, 0, &t->links, seed, t->now_ns, error, sizeof(error));
+	if (!t->shard)
+		fail_msg("sim_shard_new: %s", error);
+}
+
+void test_end(struct test_shard *t)
+{
+	sim_shard_free(t->shard);
+	msg_ring_free(t->links.from_dataplane[0]);
+	msg_ring_free(t->links.to_dataplane[0]);
+	msg_ring_free(t->links.from_control);
+	msg_ring_free(t->links.to_control);
+	msg_ring_free(t->links.from_world);
+	msg_ring_free(t->links.to_world);
+	msg_ring_free(t->links.log);
+	for (uint32_t i = 0; t->clients && i < TEST_CLIENTS_MAX; i++) {
+		free(t->clients[i].knows);
+		free(t->clients[i].heard_tick);
+		free(t->clients[i].seen_x_mm);
+		free(t->clients[i].seen_y_mm);
+	}
+	free(t->clients);
+}
+
+static void note(struct test_shard *t, char what)
+{
+	if (t->order_count + 1 < sizeof(t->order))
+		t->order[t->order_count++] = what;
+}
+
+/* ---- what clients read ---- */
+
+static void heard(struct test_client *c, const Sw__EntityState *e, uint32_t tick)
+{
+	if (e->actor_id == c->actor_id) {
+		c->x_mm = e->x_mm;
+		c->y_mm = e->y_mm;
+		c->heading = e->heading;
+	}
+	if (e->actor_id >= TEST_ACTORS_MAX)
+		return;
+	c->heard_tick[e->actor_id] = tick;
+	c->seen_x_mm[e->actor_id] = e->x_mm;
+	c->seen_y_mm[e->actor_id] = e->y_mm;
+}
+
+static void read_update(
+	struct test_shard *t, struct test_client *c, const uint8_t *bytes, uint32_t count)
+{
+	Sw__WorldUpdate *update = sw__world_update__unpack(NULL, count, bytes);
+
+	assert_non_null(update);
+	if (count + 1 > c->update_bytes_largest)
+		c->update_bytes_largest = count + 1;
+	c->updates++;
+	c->input_sequence = update->input_sequence;
+	t->tick = update->tick;
+	for (size_t i = 0; i < update->n_entities; i++)
+		heard(c, update->entities[i], update->tick);
+	sw__world_update__free_unpacked(update, NULL);
+}
+
+static void read_view(struct test_client *c, const uint8_t *bytes, uint32_t count)
+{
+	Sw__ViewChange *change = sw__view_change__unpack(NULL, count, bytes);
+
+	assert_non_null(change);
+	if (count + 1 > c->view_bytes_largest)
+		c->view_bytes_largest = count + 1;
+	c->gaps += change->sequence != c->view_sequence + 1;
+	c->gaps += change->tick == c->view_tick; /* at most one a tick */
+	c->view_sequence = change->sequence;
+	c->view_tick = change->tick;
+	for (size_t i = 0; i < change->n_leave; i++) {
+		assert_true(change->leave[i] < TEST_ACTORS_MAX);
+		c->wrong += !c->knows[change->leave[i]];
+		c->view_count -= c->knows[change->leave[i]];
+		c->knows[change->leave[i]] = false;
+	}
+	for (size_t i = 0; i < change->n_enter; i++) {
+		uint32_t id = change->enter[i]->state->actor_id;
+
+		assert_true(id < TEST_ACTORS_MAX);
+		c->wrong += id == c->actor_id || (c->knows[id] && !change->enter[i]->appearance);
+		c->view_count += !c->knows[id];
+		c->knows[id] = true;
+		heard(c, change->enter[i]->state, change->tick);
+	}
+	sw__view_change__free_unpacked(change, NULL);
+}
+
+static void read_send(struct test_shard *t, struct test_client *c, const struct msg *m)
+{
+	const uint8_t *bytes = msg_payload(m) + 1;
+	uint32_t count = m->payload_bytes - 1;
+
+	switch (msg_payload(m)[0]) {
+	case SW_MSG_JOINED: {
+		Sw__Joined *joined = sw__joined__unpack(NULL, count, bytes);
+
+		assert_non_null(joined);
+		note(t, 'J');
+		c->actor_id = joined->actor_id;
+		c->x_mm = joined->x_mm;
+		c->y_mm = joined->y_mm;
+		c->joined_tick = joined->tick;
+		assert_int_equal(m->channel, SW_CHANNEL_SESSION);
+		assert_int_equal(m->flags, MSG_SEND_RELIABLE);
+		sw__joined__free_unpacked(joined, NULL);
+		break;
+	}
+	case SW_MSG_CHARACTER_DETAIL:
+		c->detail = true;
+		break;
+	case SW_MSG_WORLD_UPDATE:
+		assert_int_equal(m->channel, SW_CHANNEL_WORLD);
+		assert_int_equal(m->flags, 0);
+		read_update(t, c, bytes, count);
+		break;
+	case SW_MSG_VIEW_CHANGE:
+		assert_int_equal(m->channel, SW_CHANNEL_EVENTS);
+		assert_int_equal(m->flags, MSG_SEND_RELIABLE);
+		read_view(c, bytes, count);
+		break;
+	case SW_MSG_ACTION_REFUSED: {
+		Sw__ActionRefused *refused = sw__action_refused__unpack(NULL, count, bytes);
+
+		assert_non_null(refused);
+		c->refused_action = refused->action;
+		c->refused_reason = refused->reason;
+		c->refusals++;
+		sw__action_refused__free_unpacked(refused, NULL);
+		break;
+	}
+	case SW_MSG_DIALOGUE: {
+		Sw__Dialogue *dialogue = sw__dialogue__unpack(NULL, count, bytes);
+
+		assert_non_null(dialogue);
+		c->dialogues++;
+		strncpy(c->dialogue, dialogue->text, sizeof(c->dialogue) - 1);
+		sw__dialogue__free_unpacked(dialogue, NULL);
+		break;
+	}
+	default:
+		fail_msg("message type %u to a client", msg_payload(m)[0]);
+	}
+}
+
+void test_read_dataplane(struct test_shard *t)
+{
+	uint32_t slots;
+
+	while ((slots = msg_ring_pop(t->links.to_dataplane[0], batch[0].slot, 2 * MSG_SLOTS_MAX))) {
+		const struct msg *end = batch[0].slot + slots;
+
+		for (const struct msg *m = batch[0].slot; m < end; m = msg_next(m)) {
+			struct test_client *c = &t->clients[handle_index(m->peer)];
+			struct msg_peer_route route;
+			struct msg_peer_disconnect gone;
+
+			assert_true(handle_index(m->peer) < TEST_CLIENTS_MAX);
+			switch (m->type) {
+			case MSG_PEER_ROUTE:
+				memcpy(&route, msg_payload(m), sizeof(route));
+				assert_int_equal(route.route, 1);
+				t->routes++;
+				note(t, 'R');
+				/* as the dataplane answers for a peer that it no longer has */
+				if (m->peer == c->peer && !c->here)
+					test_gone(t, handle_index(m->peer));
+				break;
+			case MSG_PEER_DISCONNECT:
+				memcpy(&gone, msg_payload(m), sizeof(gone));
+				if (m->peer == c->peer) {
+					c->disconnected = true;
+					c->disconnect_reason = gone.data;
+					c->disconnect_mode = gone.mode;
+				}
+				note(t, 'D');
+				break;
+			case MSG_PEER_SEND:
+				if (m->peer == c->peer && c->here)
+					read_send(t, c, m);
+				break;
+			default:
+				fail_msg("type %u to the dataplane", m->type);
+			}
+		}
+	}
+}
+
+void test_read_control(struct test_shard *t)
+{
+	uint32_t slots;
+
+	while ((slots = msg_ring_pop(t->links.to_control, batch[0].slot, 2 * MSG_SLOTS_MAX))) {
+		const struct msg *end = batch[0].slot + slots;
+
+		for (const struct msg *m = batch[0].slot; m < end; m = msg_next(m)) {
+			struct msg_player_refused refused;
+			struct msg_player_left left;
+
+			switch (m->type) {
+			case MSG_PLAYER_JOINED:
+				t->joined++;
+				note(t, 'j');
+				break;
+			case MSG_PLAYER_REFUSED:
+				memcpy(&refused, msg_payload(m), sizeof(refused));
+				t->refused++;
+				t->refused_reason = refused.reason;
+				break;
+			case MSG_PLAYER_LEFT:
+				memcpy(&left, msg_payload(m), sizeof(left));
+				t->left++;
+				t->left_session = left.session;
+				note(t, 'l');
+				break;
+			case MSG_SHARD_STOPPED:
+				t->stopped++;
+				note(t, 'X');
+				break;
+			default:
+				fail_msg("type %u to control", m->type);
+			}
+		}
+	}
+}
+
+void test_read_world(struct test_shard *t)
+{
+	uint32_t slots;
+
+	while ((slots = msg_ring_pop(t->links.to_world, batch[0].slot, 2 * MSG_SLOTS_MAX))) {
+		const struct msg *end = batch[0].slot + slots;
+
+		for (const struct msg *m = batch[0].slot; m < end; m = msg_next(m)) {
+			struct msg_detail_query query;
+			struct msg_detail_result result = {.level = 3, .gold = 50};
+			struct msg answer[2];
+
+			if (m->type == MSG_POSITION_SAVE) {
+				memcpy(&t->last_save, msg_payload(m), sizeof(t->last_save));
+				t->saves++;
+				t->leaving_saves += t->last_save.leaving;
+				note(t, t->last_save.leaving ? 'L' : 'S');
+				continue;
+			}
+			assert_int_equal(m->type, MSG_DETAIL_QUERY);
+			memcpy(&query, msg_payload(m), sizeof(query));
+			t->detail_queries++;
+			if (!t->answer_details)
+				continue;
+			result.request = query.request;
+			result.character_id = query.character_id;
+			result.appearance = 0x102030;
+			memcpy(msg_begin(answer, MSG_DETAIL_RESULT, 0, sizeof(result)), &result,
+				sizeof(result));
+			assert_true(msg_ring_push(t->links.from_world, answer));
+		}
+	}
+}
+
+void test_run_holding(struct test_shard *t, uint32_t ms)
+{
+	for (uint32_t i = 0; i < ms; i++) {
+		t->now_ns += NS_PER_MS;
+		while (sim_shard_step(t->shard, t->now_ns))
+			;
+	}
+}
+
+void test_run(struct test_shard *t, uint32_t ms)
+{
+	for (uint32_t i = 0; i < ms; i++) {
+		test_run_holding(t, 1);
+		test_read_world(t);
+		test_read_dataplane(t);
+		test_read_control(t);
+	}
+}
+
+/* ---- what comes in ---- */
+
+uint64_t test_peer(uint32_t client)
+{
+	return handle_make(0, 7, client);
+}
+
+void test_join(struct test_shard *t, uint32_t client, bool has_position, int32_t x_mm, int32_t y_mm)
+{
+	struct test_client *c = &t->clients[client];
+	struct msg_player_join join = {.session = 1000 + client,
+		.character_id = 5000 + client,
+		.epoch = 3,
+		.x_mm = x_mm,
+		.y_mm = y_mm,
+		.has_position = has_position,
+		.realm_id = 1,
+		.payload_bytes_max = 1300,
+		.map = "meadow",
+		.name = "Ann"};
+	struct msg message[4];
+	uint8_t *payload;
+
+	if (!c->knows) {
+		c->knows = malloc(TEST_ACTORS_MAX * sizeof(*c->knows));
+		c->heard_tick = malloc(TEST_ACTORS_MAX * sizeof(*c->heard_tick));
+		c->seen_x_mm = malloc(TEST_ACTORS_MAX * sizeof(*c->seen_x_mm));
+		c->seen_y_mm = malloc(TEST_ACTORS_MAX * sizeof(*c->seen_y_mm));
+	}
+	memset(c->knows, 0, TEST_ACTORS_MAX * sizeof(*c->knows));
+	memset(c->heard_tick, 0, TEST_ACTORS_MAX * sizeof(*c->heard_tick));
+	*c = (struct test_client){.knows = c->knows,
+		.heard_tick = c->heard_tick,
+		.seen_x_mm = c->seen_x_mm,
+		.seen_y_mm = c->seen_y_mm};
+	c->here = true;
+	c->peer = test_peer(client);
+	c->session = join.session;
+	payload = msg_begin(message, MSG_PLAYER_JOIN, c->peer, sizeof(join));
+	memcpy(payload, &join, sizeof(join));
+	assert_true(msg_ring_push(t->links.from_control, message));
+}
+
+void test_gone(struct test_shard *t, uint32_t client)
+{
+	struct msg message;
+	struct msg_peer_gone gone = {0};
+
+	t->clients[client].here = false;
+	memcpy(msg_begin(&message, MSG_PEER_GONE, test_peer(client), sizeof(gone)), &gone,
+		sizeof(gone));
+	assert_true(msg_ring_push(t->links.from_dataplane[0], &message));
+}
+
+void test_remove(struct test_shard *t, uint32_t client, uint32_t reason)
+{
+	struct msg message;
+	struct msg_player_remove gone = {.session = 1000 + client, .reason = reason};
+
+	memcpy(msg_begin(&message, MSG_PLAYER_REMOVE, HANDLE_NONE, sizeof(gone)), &gone,
+		sizeof(gone));
+	assert_true(msg_ring_push(t->links.from_control, &message));
+}
+
+void test_stop(struct test_shard *t)
+{
+	struct msg message;
+
+	msg_begin(&message, MSG_SHARD_STOP, HANDLE_NONE, 0);
+	assert_true(msg_ring_push(t->links.from_control, &message));
+}
+
+void test_packet(
+	struct test_shard *t, uint32_t client, uint8_t channel, const void *bytes, uint32_t count)
+{
+	static struct msg_buffer buffer;
+
+	memcpy(msg_begin(buffer.slot, MSG_PEER_PACKET, test_peer(client), count), bytes, count);
+	buffer.slot->channel = channel;
+	assert_true(msg_ring_push(t->links.from_dataplane[0], buffer.slot));
+}
+
+void test_input(struct test_shard *t, uint32_t client, uint32_t first, uint32_t count, int32_t dx,
+	int32_t dy)
+{
+	Sw__Input input = SW__INPUT__INIT, *inputs[64];
+	Sw__InputBatch message = SW__INPUT_BATCH__INIT;
+	uint8_t bytes[1024];
+
+	assert_true(count <= 64);
+	input.dx = dx;
+	input.dy = dy;
+	for (uint32_t i = 0; i < count; i++)
+		inputs[i] = &input;
+	message.first_sequence = first;
+	message.n_inputs = count;
+	message.inputs = inputs;
+	bytes[0] = SW_MSG_INPUT;
+	test_packet(t, client, SW_CHANNEL_WORLD, bytes,
+		1 + (uint32_t)sw__input_batch__pack(&message, bytes + 1));
+}
+
+void test_click(struct test_shard *t, uint32_t client, uint32_t actor_id)
+{
+	Sw__Click click = SW__CLICK__INIT;
+	uint8_t bytes[32] = {SW_MSG_CLICK};
+
+	click.actor_id = actor_id;
+	test_packet(t, client, SW_CHANNEL_SESSION, bytes,
+		1 + (uint32_t)sw__click__pack(&click, bytes + 1));
+}
+
+uint64_t test_counter(const struct test_shard *t, uint32_t counter)
+{
+	return counter_get(&sim_shard_counters(t->shard)->values[counter]);
+}

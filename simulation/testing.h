@@ -1,0 +1,91 @@
+/* testing.h: a shard under test: its configuration, rings and clock, and clients that read what the
+ * dataplane would send them. Test programs only; one thread. */
+#ifndef SW_SIMULATION_TESTING_H
+#define SW_SIMULATION_TESTING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/config.h"
+#include "common/handle.h"
+#include "common/mono.h"
+#include "common/msg_ring.h"
+#include "proto/client.pb-c.h"
+#include "proto/message_types.h"
+#include "simulation/shard.h"
+
+#define TEST_CLIENTS_MAX 4096u
+#define TEST_ACTORS_MAX  8192u /* wire ids below this are tracked */
+#define TEST_REASONS     32u
+
+/* What a client knows, from its messages alone. */
+struct test_client {
+	uint64_t peer, session;
+	bool here; /* between the join and its last message */
+	uint32_t actor_id, joined_tick;
+	bool detail;
+	uint32_t refused_action, refused_reason, refusals;
+	int32_t x_mm, y_mm; /* own, by the last update */
+	uint32_t heading;
+	uint32_t input_sequence, updates, update_bytes_largest, view_bytes_largest;
+	uint32_t view_sequence, view_count, view_tick;
+	uint32_t gaps;  /* of ViewChange.sequence; must stay 0 */
+	uint32_t wrong; /* enters of known ids without looks, leaves of unknown ones */
+	uint32_t dialogues;
+	char dialogue[600];
+	uint32_t disconnect_reason, disconnect_mode;
+	bool disconnected;
+	bool *knows;                    /* [TEST_ACTORS_MAX] */
+	uint32_t *heard_tick;           /* [TEST_ACTORS_MAX]: tick of the last record or enter */
+	int32_t *seen_x_mm, *seen_y_mm; /* [TEST_ACTORS_MAX] */
+};
+
+struct test_shard {
+	struct sw_config config;
+	struct sim_links links;
+	struct sim_shard *shard;
+	uint64_t now_ns;
+	uint32_t tick;               /* of the newest update that any client got */
+	struct test_client *clients; /* [TEST_CLIENTS_MAX], by the index of the peer handle */
+	bool answer_details;         /* play the world thread */
+	uint32_t routes, joined, left, refused, refused_reason, stopped;
+	uint64_t left_session;
+	uint32_t saves, leaving_saves, detail_queries;
+	struct msg_position_save last_save;
+	/* The order of what leaves the shard, as letters: R route, J Joined, j to control, S save,
+	 * L leaving save, l left, D disconnect. Kept up to its size. */
+	char order[256];
+	uint32_t order_count;
+};
+
+/* One map "meadow" of width_m x width_m at 20 Hz; change config before test_start. */
+void test_init(struct test_shard *t, uint32_t width_m, uint32_t players_max);
+void test_start(struct test_shard *t, uint64_t seed);
+void test_end(struct test_shard *t);
+
+/* Lets ms milliseconds pass, one at a time, the shard stepped until it has no work in each; reads
+ * all rings after each unless hold is set. */
+void test_run(struct test_shard *t, uint32_t ms);
+void test_run_holding(struct test_shard *t, uint32_t ms);
+/* Reads what left the shard. */
+void test_read_dataplane(struct test_shard *t);
+void test_read_control(struct test_shard *t);
+void test_read_world(struct test_shard *t);
+
+uint64_t test_peer(uint32_t client);
+/* Client joins with a position (has_position) or at the spawn point. */
+void test_join(
+	struct test_shard *t, uint32_t client, bool has_position, int32_t x_mm, int32_t y_mm);
+void test_gone(struct test_shard *t, uint32_t client);
+void test_remove(struct test_shard *t, uint32_t client, uint32_t reason);
+void test_stop(struct test_shard *t);
+void test_packet(
+	struct test_shard *t, uint32_t client, uint8_t channel, const void *bytes, uint32_t count);
+/* An InputBatch of count equal inputs, sequences first.. */
+void test_input(struct test_shard *t, uint32_t client, uint32_t first, uint32_t count, int32_t dx,
+	int32_t dy);
+void test_click(struct test_shard *t, uint32_t client, uint32_t actor_id);
+
+uint64_t test_counter(const struct test_shard *t, uint32_t counter);
+
+#endif

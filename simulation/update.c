@@ -1,0 +1,169 @@
+#include "simulation/update.h"
+
+#include "common/check.h"
+#include "simulation/interest.h"
+#include "simulation/send.h"
+#include "simulation/wire.h"
+
+#define BUCKETS 64u
+
+static uint32_t rows_bytes(const struct sim_map *m, const struct sim_window *w)
+{
+	uint32_t bytes = 0;
+
+	for (uint32_t row = w->row0; row <= w->row1; row++) {
+		const struct sim_cell *first = &m->cells[row * m->columns + w->column0];
+		const struct sim_cell *last = &m->cells[row * m->columns + w->column1];
+
+		bytes += last->offset + last->bytes - first->offset;
+	}
+	return bytes;
+}
+
+/* The cells of a row lie one after the other: one copy a row. */
+static uint8_t *copy_rows(const struct sim_map *m, const struct sim_window *w, uint8_t *at)
+{
+	for (uint32_t row = w->row0; row <= w->row1; row++) {
+		const struct sim_cell *first = &m->cells[row * m->columns + w->column0];
+		const struct sim_cell *last = &m->cells[row * m->columns + w->column1];
+		uint32_t bytes = last->offset + last->bytes - first->offset;
+
+		memcpy(at, m->cell_bytes + first->offset, bytes);
+		at += bytes;
+	}
+	return at;
+}
+
+/* Copies a record unless this update has it. Returns false if it does not fit. */
+static bool pick(struct sim_map *m, uint32_t slot, uint8_t **at, const uint8_t *end)
+{
+	const struct sim_entity *e = &m->entities[slot];
+
+	if (m->picked[slot] == m->pick_serial)
+		return true;
+	if (*at + e->record_bytes > end)
+		return false;
+	memcpy(*at, e->record, e->record_bytes);
+	*at += e->record_bytes;
+	m->picked[slot] = m->pick_serial;
+	return true;
+}
+
+/* Up to count known entities, from p->rotate on. */
+static void pick_in_turn(
+	struct sim_map *m, uint32_t observer, uint32_t count, uint8_t **at, const uint8_t *end)
+{
+	struct sim_player *p = sim_player(m, observer);
+	const uint64_t *known = sim_known(m, observer);
+	uint32_t word = p->rotate / 64 % m->known_words;
+	uint64_t bits = known[word] & (UINT64_MAX << (p->rotate % 64));
+
+	for (uint32_t words = 0; count && words <= m->known_words; words++) {
+		for (; bits && count; bits &= bits - 1, count--) {
+			uint32_t slot = word * 64 + (uint32_t)__builtin_ctzll(bits);
+
+			p->rotate = slot;
+			if (m->entities[slot].cell != SIM_NONE && !pick(m, slot, at, end))
+				return;
+			p->rotate = slot + 1;
+		}
+		if (!count)
+			return;
+		word = (word + 1) % m->known_words;
+		bits = known[word];
+		p->rotate = word * 64;
+	}
+}
+
+static bool is_fresh(const struct sim_map *m, const struct sim_entity *e)
+{
+	return e->cell != SIM_NONE && m->beat - e->changed_beat <= SIM_REPEAT_TICKS;
+}
+
+static uint32_t bucket_of(
+	const struct sim_map *m, const struct sim_entity *a, const struct sim_entity *b)
+{
+	uint32_t dx = (uint32_t)(a->x_mm > b->x_mm ? a->x_mm - b->x_mm : b->x_mm - a->x_mm);
+	uint32_t dy = (uint32_t)(a->y_mm > b->y_mm ? a->y_mm - b->y_mm : b->y_mm - a->y_mm);
+	uint64_t bucket = (uint64_t)(dx > dy ? dx : dy) * BUCKETS /
+			  ((SIM_CELL_RADIUS + 1) * m->cell_mm + 2 * m->margin_mm);
+
+	return bucket < BUCKETS ? (uint32_t)bucket : BUCKETS - 1;
+}
+
+/* The nearest known entities that changed lately: their bytes are summed by distance, which gives
+ * the distance up to which all fit; the step beyond fills what is left. */
+static void pick_nearest(struct sim_map *m, uint32_t observer, uint8_t **at, const uint8_t *end)
+{
+	const uint64_t *known = sim_known(m, observer);
+	const struct sim_entity *self = &m->entities[observer];
+	uint32_t bytes[BUCKETS] = {0}, room = (uint32_t)(end - *at), within = 0;
+
+	for (uint32_t w = 0; w < m->known_words; w++) {
+		for (uint64_t bits = known[w]; bits; bits &= bits - 1) {
+			uint32_t slot = w * 64 + (uint32_t)__builtin_ctzll(bits);
+			const struct sim_entity *e = &m->entities[slot];
+
+			if (is_fresh(m, e) && m->picked[slot] != m->pick_serial)
+				bytes[bucket_of(m, self, e)] += e->record_bytes;
+		}
+	}
+	while (within < BUCKETS && bytes[within] <= room)
+		room -= bytes[within++];
+	for (uint32_t pass = 0; pass < 2; pass++) {
+		for (uint32_t w = 0; w < m->known_words; w++) {
+			for (uint64_t bits = known[w]; bits; bits &= bits - 1) {
+				uint32_t slot = w * 64 + (uint32_t)__builtin_ctzll(bits), bucket;
+				const struct sim_entity *e = &m->entities[slot];
+
+				if (!is_fresh(m, e))
+					continue;
+				bucket = bucket_of(m, self, e);
+				if ((pass ? bucket == within : bucket < within) &&
+					!pick(m, slot, at, end))
+					return;
+			}
+		}
+	}
+}
+
+uint32_t sim_update_step(struct sim_shard *s, struct sim_map *m, uint32_t slot)
+{
+	struct sim_player *p = sim_player(m, slot);
+	const struct sim_entity *self = &m->entities[slot];
+	uint32_t limit = s->update_bytes_max < p->payload_bytes_max ? s->update_bytes_max
+								    : p->payload_bytes_max;
+	struct sim_window window = sim_window_of(m, self->cell);
+	uint32_t bytes = rows_bytes(m, &window), cost = SIM_COST_UPDATE;
+	uint8_t *start = sim_send_begin(s, SW_MSG_WORLD_UPDATE), *at = start;
+	const uint8_t *end = start + (limit > 1 ? limit - 1 : 0);
+
+	if (p->owed & (SIM_OWE_ROUTE | SIM_OWE_JOINED))
+		return SIM_COST_SLOT;
+	if (!bytes && p->told_sequence == p->applied_sequence)
+		return SIM_COST_SLOT;
+	at = wire_u32(at, 1, m->tick);
+	at = wire_u32(at, 2, p->applied_sequence);
+	if (at + bytes <= end) {
+		at = copy_rows(m, &window, at);
+	} else {
+		uint32_t hz = m->config.tick_hz;
+
+		m->pick_serial++;
+		pick(m, slot, &at, end);
+		pick_in_turn(
+			m, slot, (p->known_count + hz - 2) / (hz > 1 ? hz - 1 : 1) + 1, &at, end);
+		pick_nearest(m, slot, &at, end);
+		sim_count(s, SIM_UPDATES_PICKED, 1);
+		cost += (3 * p->known_count + m->known_words) * SIM_COST_PICK;
+	}
+	DCHECK(at <= end);
+	if (sim_send_unreliable(s, m, slot, SW_CHANNEL_WORLD, (uint32_t)(at - start))) {
+		p->told_sequence = p->applied_sequence;
+		sim_count(s, SIM_UPDATES, 1);
+		sim_count(s, SIM_UPDATE_BYTES, (uint32_t)(at - start) + 1);
+	} else {
+		sim_count(s, SIM_UPDATES_DROPPED, 1);
+	}
+	return cost;
+}
