@@ -1,0 +1,402 @@
+/* engine.h: the engine's own shapes, for the files of this folder only. enet.h is the manual.
+ *
+ * All memory is arrays that sw_enet_init lays out; everything refers to everything by index, and
+ * NIL is no index. Times are ms of the engine's clock (timers.c): it stands still over our own
+ * stalls. */
+#ifndef SW_DATAPLANE_ENET_ENGINE_H
+#define SW_DATAPLANE_ENET_ENGINE_H
+
+#include "common/check.h"
+#include "common/handle.h"
+#include "dataplane/enet/enet.h"
+#include "dataplane/enet/wire.h"
+
+#define NIL UINT32_MAX
+
+/* ENet's timing, as in its enet.h. */
+#define PING_INTERVAL_MS      500u
+#define TIMEOUT_ATTEMPTS      32u /* doublings of the first timeout */
+#define TIMEOUT_MIN_MS        5000u
+#define TIMEOUT_MAX_MS        30000u
+#define RTT_DEFAULT_MS        500u
+#define THROTTLE_SCALE        32u
+#define THROTTLE_STEP         7u /* ENET_PEER_PACKET_THROTTLE_COUNTER */
+#define LOSS_INTERVAL_MS      10000u
+#define BANDWIDTH_INTERVAL_MS 1000u
+
+/* Ours. */
+#define RTO_MIN_MS            10u /* ENet has none: at a round trip of 1 ms it repeats every 1 ms */
+#define THROTTLE_JITTER_MS    20u /* a client answers once a frame: not congestion */
+#define STALL_MS              1000u /* a gap this much beyond what was due is our own stall */
+#define HALF_OPEN_YOUNG_MS    3000u /* never evicted before */
+#define HALF_OPEN_LIFE_MS     20000u
+#define VERIFY_AGAIN_MS       250u
+#define VERIFY_AGAIN_MAX      5u
+#define ASSEMBLY_MS           30000u /* and one more for each 4 bytes: 4 KiB/s is the slowest */
+#define ASSEMBLY_BYTES_PER_MS 4u
+#define PENDING_MS            5000u /* an unreliable packet waits so long for others */
+#define PENDING_MAX           32u   /* unreliable packets waiting, per peer */
+#define ACK_BLOCKS_MAX        64u
+#define FRAGMENTS_MAX         0x6000u /* six reliable windows: 13 MB at the least MTU */
+
+/* --- blocks: the memory behind queues and holds (pool.c) --- */
+
+#define BLOCK_BYTES 128u
+#define BLOCK_DATA  76u
+#define CHAIN_DATA  (BLOCK_BYTES - 4u)
+
+enum block_kind {
+	BLOCK_OUT = 1, /* a command to send; hashed when reliable: (channel, seq) */
+	BLOCK_HELD, /* a complete reliable packet out of order, or an assembly: (channel, first seq)
+		     */
+	BLOCK_FRAGMENT,         /* a fragment of an assembly: (channel, its own seq) */
+	BLOCK_PENDING,          /* an unreliable packet or assembly that waits; not hashed */
+	BLOCK_PENDING_FRAGMENT, /* a fragment of one; not hashed */
+};
+
+/* The head of a packet or command. Bytes that do not fit data go on in chained blocks, whose first
+ * word is the next one. */
+struct block {
+	uint32_t next, prev; /* in the list that owns it */
+	uint32_t hash_next;
+	uint32_t chain;
+	uint32_t peer;
+	uint16_t seq, aux; /* aux: unreliable sequence number; of a reliable command to send: is in
+			      sent */
+	uint16_t bytes;    /* in data and chain */
+	uint16_t payload_bytes;
+	uint8_t kind, channel, attempts, command;
+	union {
+		struct { /* BLOCK_OUT: data is the command as it goes on the wire */
+			uint32_t unacked_next, unacked_prev; /* of the channel, in sequence */
+			uint32_t sent_ms, rto_ms;
+			uint32_t order; /* when it was queued; reliable and not, compared */
+		} out;
+		struct { /* BLOCK_HELD and BLOCK_PENDING with count > 0: fragments */
+			uint32_t fragments;
+			uint32_t total_bytes, fragment_bytes;
+			uint16_t count, missing;
+			uint32_t due_ms;
+		} in;
+		struct { /* BLOCK_FRAGMENT, BLOCK_PENDING_FRAGMENT */
+			uint32_t number;
+		} piece;
+	};
+	uint8_t data[BLOCK_DATA];
+};
+_Static_assert(sizeof(struct block) == BLOCK_BYTES, "two cache lines");
+
+struct list {
+	uint32_t head, tail;
+};
+
+enum pool_share { POOL_HOLD, POOL_QUEUE, POOL_SHARES };
+
+/* --- peers (peer_table.c) --- */
+
+enum peer_state {
+	PEER_FREE,
+	PEER_CONNECTED,
+	PEER_LATER,         /* SW_ENET_DISCONNECT_LATER: drains, then PEER_DISCONNECTING */
+	PEER_DISCONNECTING, /* our DISCONNECT waits for its acknowledgement */
+	PEER_ACKNOWLEDGING, /* the client's DISCONNECT waits for ours to leave */
+	PEER_GONE,          /* owes disconnected(); then free */
+};
+
+enum peer_flag {
+	PEER_DIRTY = 1u << 0, /* on the engine's dirty list */
+	PEER_OWES_CONNECTED = 1u << 1,
+	PEER_TELL = 1u << 2, /* one unsequenced DISCONNECT goes before it is gone */
+	PEER_CHECKSUM = 1u << 3,
+	PEER_SAMPLED = 1u << 4,       /* has a round-trip sample */
+	PEER_START_LEAVING = 1u << 5, /* PEER_DISCONNECTING: DISCONNECT is yet to be queued */
+};
+
+struct channel {
+	uint16_t out_reliable, out_unreliable;
+	uint16_t in_reliable, in_unreliable;
+	struct list unacked; /* sent or queued reliable commands, in sequence */
+};
+_Static_assert(sizeof(struct channel) == 16, "eight to a block");
+#define CHANNELS_INLINE    4u
+#define CHANNELS_PER_BLOCK (BLOCK_BYTES / 16u)
+
+#define ACKS_INLINE    4u
+#define ACKS_PER_BLOCK (BLOCK_DATA / WIRE_ACKNOWLEDGE_BYTES)
+
+/* What receiving and sending touch. */
+struct peer {
+	/* who: the table's key is address, port and our id */
+	struct sw_enet_addr address;
+	uint16_t id, client_id;
+	uint32_t connect_id; /* as it came, never swapped */
+	uint32_t generation;
+	uint8_t state, flags;
+	uint8_t session_in, session_out; /* of headers we receive, of headers we send */
+	uint8_t channel_count, ack_inline;
+	uint16_t mtu;
+
+	/* lists of the engine */
+	uint32_t dirty_next;
+	uint32_t timer_next, timer_prev; /* in a wheel slot; timer_prev NIL: first of it */
+	uint32_t timer_slot;             /* NIL: no timer */
+	uint64_t timer_ms;
+
+	/* out */
+	struct list reliable, unreliable; /* waiting, by order */
+	struct list sent;                 /* reliable, by time sent */
+	struct list acks;                 /* blocks of acknowledgements beyond ack_inline */
+	uint32_t ack_blocks;
+	uint32_t queue_blocks;
+	uint32_t in_flight_bytes, window_bytes;
+	uint32_t order;
+	uint16_t control_seq; /* of channel 0xff */
+	uint16_t unsequenced_out;
+	uint32_t rtt_ms, rtt_variance_ms;
+	uint64_t earliest_timeout_ms; /* 0: none */
+	uint64_t ack_ms;              /* last acknowledgement received */
+	uint64_t heard_ms;            /* last valid datagram */
+	uint8_t throttle, throttle_limit, throttle_counter;
+
+	/* in */
+	uint8_t pending_count;
+	uint16_t unsequenced_in;
+	uint32_t hold_blocks;
+	struct list held;    /* BLOCK_HELD: complete or assembling */
+	uint32_t assemblies; /* of these, incomplete */
+	struct list pending; /* BLOCK_PENDING */
+
+	struct channel channel[CHANNELS_INLINE];
+	uint32_t channel_index; /* block of block indices of the further channels; NIL until used */
+	uint8_t ack[ACKS_INLINE][WIRE_ACKNOWLEDGE_BYTES];
+};
+
+/* What they seldom touch. */
+struct peer_cold {
+	uint32_t incoming_bandwidth, outgoing_bandwidth; /* the client's, bytes/s */
+	uint32_t throttle_interval_ms, throttle_acceleration, throttle_deceleration;
+	uint64_t throttle_epoch_ms;
+	uint32_t last_rtt_ms, last_variance_ms, lowest_rtt_ms, highest_variance_ms;
+	uint64_t bandwidth_epoch_ms;
+	uint32_t bandwidth_bytes; /* sent since */
+	uint32_t connect_data;
+	uint32_t leave_data;  /* what the client said, or what it is told */
+	uint8_t leave_reason; /* enum sw_enet_gone */
+	uint64_t packets_lost, packets_sent;
+	uint32_t unsequenced[WIRE_UNSEQUENCED_WINDOW / 32];
+};
+
+struct peer_slot { /* of the open-addressing table */
+	uint32_t tag;
+	uint32_t peer; /* NIL: empty */
+};
+
+/* --- half-open clients and connect rates (half_open.c, guard.c) --- */
+
+struct half_open {
+	struct sw_enet_addr address;
+	uint16_t id, client_id;
+	uint32_t connect_id;
+	uint32_t hash_next;
+	uint32_t age_next, age_prev; /* oldest first */
+	uint8_t session_in, session_out;
+	uint8_t channels, checksum;
+	uint16_t mtu;
+	uint16_t verify_seq, verify_time;
+	uint8_t again; /* VERIFYs sent without a CONNECT */
+	uint8_t verifies;
+	uint32_t window_bytes, verify_window_bytes;
+	uint32_t incoming_bandwidth, outgoing_bandwidth;
+	uint32_t throttle[3]; /* interval, acceleration, deceleration */
+	uint32_t data;
+	uint64_t created_ms, verified_ms;
+};
+
+struct bucket {
+	uint64_t tokens_milli; /* thousandths */
+	uint64_t at_ms;
+};
+
+struct source {
+	uint64_t key; /* hash of the address (IPv6: of its /64); 0: unused */
+	struct bucket bucket;
+};
+#define SOURCE_WAYS 4u
+
+/* --- the engine --- */
+
+#define WHEEL_SLOTS 4096u /* of 1 ms; what is due later is looked at again every 4 s */
+
+struct sw_enet {
+	struct sw_enet_config config;
+	struct sw_enet_ops ops;
+
+	/* time */
+	uint64_t now_ms;    /* of the engine */
+	uint64_t caller_ms; /* of the caller, at the last call */
+	uint64_t wheel_ms;  /* slots up to here have run */
+	uint64_t wheel_used[WHEEL_SLOTS / 64];
+	uint32_t *wheel; /* [WHEEL_SLOTS] heads */
+
+	/* peers */
+	struct peer *peers;
+	struct peer_cold *cold;
+	struct peer_slot *table;
+	uint32_t table_mask;
+	uint32_t peers_free, peers_fresh, peers_used, peers_connected;
+	uint32_t dirty;
+	uint64_t hash_key[2]; /* of the tables: what a source may choose must not choose the bucket
+			       */
+
+	/* half-open */
+	struct half_open *half_open;
+	uint32_t *half_open_heads;
+	uint32_t half_open_mask, half_open_free, half_open_fresh, half_open_used;
+	struct list half_open_age;
+	struct source *sources;
+	uint32_t source_mask;
+	struct bucket connects;
+	uint32_t refuse_data;
+
+	/* pool */
+	uint8_t *blocks;
+	uint32_t blocks_total, blocks_free, blocks_fresh;
+	uint32_t share_total[POOL_SHARES], share_used[POOL_SHARES];
+	uint32_t hold_blocks_max, queue_blocks_max; /* of one peer */
+	uint32_t *block_heads;                      /* hash */
+	uint32_t block_mask;
+
+	/* scratch of one delivery */
+	struct sw_enet_delivery *run;
+	uint32_t *run_block;
+	uint32_t run_max;
+	uint8_t *scratch;
+	size_t scratch_bytes;
+
+	uint32_t (*crc)[256];
+	_Atomic uint64_t *counter;
+};
+
+static inline void count(struct sw_enet *e, enum sw_enet_counter counter, uint64_t n)
+{
+	counter_add(&e->counter[counter], n);
+}
+
+static inline struct block *block_at(struct sw_enet *e, uint32_t index)
+{
+	DCHECK(index < e->blocks_fresh);
+	return (struct block *)(void *)(e->blocks + (size_t)index * BLOCK_BYTES);
+}
+
+/* pool.c: blocks, chains, and the table that finds them by (peer, kind, channel, seq). */
+uint32_t pool_chain_blocks(uint32_t bytes);
+bool pool_take(struct sw_enet *e, enum pool_share share, uint32_t *peer_blocks, uint32_t peer_max,
+	uint32_t blocks);
+void pool_give(struct sw_enet *e, enum pool_share share, uint32_t *peer_blocks, uint32_t blocks);
+uint32_t block_new(struct sw_enet *e, const void *head, uint32_t head_bytes, const void *data,
+	uint32_t data_bytes);
+uint32_t block_new_raw(struct sw_enet *e);
+uint32_t block_free(struct sw_enet *e, uint32_t index);
+void block_free_raw(struct sw_enet *e, uint32_t index);
+void block_read(struct sw_enet *e, uint32_t index, uint8_t *out);
+void block_hash_add(struct sw_enet *e, uint32_t index);
+void block_hash_remove(struct sw_enet *e, uint32_t index);
+uint32_t block_find(struct sw_enet *e, uint32_t peer, uint8_t kind, uint8_t channel, uint16_t seq);
+void list_push(struct sw_enet *e, struct list *list, uint32_t index);
+void list_push_front(struct sw_enet *e, struct list *list, uint32_t index);
+void list_remove(struct sw_enet *e, struct list *list, uint32_t index);
+
+/* peer_table.c */
+uint64_t peer_hash(const struct sw_enet *e, const struct sw_enet_addr *address, uint16_t id);
+void peer_prefetch(const struct sw_enet *e, uint64_t hash);
+void peer_prefetch_found(const struct sw_enet *e, uint64_t hash);
+uint32_t peer_find(
+	const struct sw_enet *e, uint64_t hash, const struct sw_enet_addr *address, uint16_t id);
+uint32_t peer_new(struct sw_enet *e, const struct half_open *half);
+void peer_free(struct sw_enet *e, uint32_t index);
+void peer_purge(struct sw_enet *e, uint32_t index, bool keep_acks);
+void peer_dirty(struct sw_enet *e, uint32_t index);
+struct channel *peer_channel(struct sw_enet *e, struct peer *peer, uint8_t channel);
+uint64_t peer_handle(const struct sw_enet *e, uint32_t index);
+uint32_t peer_of_handle(const struct sw_enet *e, uint64_t handle);
+
+static inline bool address_equal(const struct sw_enet_addr *a, const struct sw_enet_addr *b)
+{
+	return a->port == b->port && memcmp(a->ip, b->ip, sizeof a->ip) == 0;
+}
+
+/* half_open.c. Both return the refusal, 0 when a VERIFY went out or the peer was made. */
+uint32_t half_open_connect(
+	struct sw_enet *e, const struct sw_enet_addr *from, const uint8_t *data, uint32_t bytes);
+uint32_t half_open_datagram(struct sw_enet *e, const struct sw_enet_addr *from, const uint8_t *data,
+	uint32_t bytes, uint32_t *peer, uint32_t *next_command);
+void half_open_expire(struct sw_enet *e);
+
+/* guard.c: the cheap refusals. */
+uint32_t guard_connect(struct sw_enet *e, const struct sw_enet_addr *from);
+
+/* crc32.c: ENet's checksum. */
+void crc_init(uint32_t (*table)[256]);
+bool crc_matches(
+	struct sw_enet *e, const uint8_t *data, uint32_t bytes, uint32_t at, uint32_t connect_id);
+void crc_put(struct sw_enet *e, uint8_t *data, uint32_t bytes, uint32_t at, uint32_t connect_id);
+
+/* rtt.c: round trip, throttle, bandwidth. */
+void rtt_acknowledge(struct sw_enet *e, uint32_t index, uint32_t rtt_ms);
+void rtt_bandwidth(struct sw_enet *e, uint32_t index);
+uint32_t rtt_window_bytes(uint32_t ours, uint32_t theirs);
+
+/* acknowledge.c: acknowledgements received, and those owed. */
+uint32_t acknowledge_received(struct sw_enet *e, uint32_t index, const uint8_t *command);
+bool acknowledge_room(struct sw_enet *e, struct peer *peer);
+void acknowledge_queue(
+	struct sw_enet *e, uint32_t index, uint8_t channel, uint16_t seq, uint16_t sent_time);
+
+/* deliver.c: from commands to deliveries. Each returns a refusal, 0 if none; *keep says whether
+ * the command may be acknowledged. */
+struct command {
+	const uint8_t *bytes; /* header and fields */
+	const uint8_t *data;
+	uint32_t data_bytes;
+	uint16_t seq;
+	uint8_t number, channel;
+};
+uint32_t deliver_reliable(
+	struct sw_enet *e, uint32_t index, const struct command *command, bool *keep);
+uint32_t deliver_unreliable(struct sw_enet *e, uint32_t index, const struct command *command);
+uint32_t deliver_unsequenced(struct sw_enet *e, uint32_t index, const struct command *command);
+bool deliver_run(struct sw_enet *e, uint32_t index, uint8_t channel, const struct command *first);
+void deliver_pending(struct sw_enet *e, uint32_t index, uint8_t channel_number);
+bool deliver_one(struct sw_enet *e, uint32_t index, uint8_t channel, uint8_t flags,
+	const uint8_t *payload, uint32_t bytes);
+
+/* fragment.c */
+uint32_t fragment_reliable(
+	struct sw_enet *e, uint32_t index, const struct command *command, bool *keep);
+uint32_t fragment_unreliable(struct sw_enet *e, uint32_t index, const struct command *command);
+void fragment_copy(struct sw_enet *e, const struct block *head, uint8_t *out);
+void held_free(struct sw_enet *e, uint32_t index, uint32_t block);
+void pending_free(struct sw_enet *e, uint32_t index, uint32_t block);
+
+/* tx.c */
+uint32_t tx_flush(struct sw_enet *e, uint32_t index, bool *more);
+bool tx_disconnect(struct sw_enet *e, uint32_t peer, const struct sw_enet_addr *to,
+	uint16_t client_id, uint8_t session, const uint32_t *connect_id, uint32_t data);
+bool tx_control(
+	struct sw_enet *e, uint32_t index, uint32_t command, const uint8_t *fields, uint32_t bytes);
+uint32_t tx_header_bytes(const struct peer *peer);
+
+/* leave.c */
+void leave(struct sw_enet *e, uint32_t index, enum sw_enet_gone reason, uint32_t data, bool tell);
+bool leave_step(struct sw_enet *e, uint32_t index);
+void leave_acknowledged(struct sw_enet *e, uint32_t index);
+void leave_received(struct sw_enet *e, uint32_t index, uint32_t data, bool acknowledge);
+
+/* timers.c */
+void clock_advance(struct sw_enet *e, uint64_t caller_ms);
+void timer_set(struct sw_enet *e, uint32_t index, uint64_t due_ms);
+void timer_clear(struct sw_enet *e, uint32_t index);
+void timers_run(struct sw_enet *e);
+void timer_rearm(struct sw_enet *e, uint32_t index);
+
+#endif

@@ -1,0 +1,65 @@
+/* guard.c: the cheap refusals of CONNECT: a token bucket over all sources, then one per source.
+ *
+ * The table of sources is small and set-associative: four to a set, and a newcomer takes the place
+ * of the one that has been quiet longest. A flood of invented addresses can push honest ones out,
+ * which hands them a full bucket: the global bucket bounds what that is worth. */
+#include "dataplane/enet/engine.h"
+
+static bool bucket_take(struct bucket *bucket, uint32_t per_s, uint32_t burst, uint64_t now_ms)
+{
+	uint64_t full = (uint64_t)burst * 1000;
+	uint64_t elapsed = now_ms - bucket->at_ms;
+
+	/* per_s thousandths per ms; an hour fills any bucket that is worth the name */
+	if (elapsed > 3600000)
+		elapsed = 3600000;
+	bucket->tokens_milli += elapsed * per_s;
+	if (bucket->tokens_milli > full)
+		bucket->tokens_milli = full;
+	bucket->at_ms = now_ms;
+	if (bucket->tokens_milli < 1000)
+		return false;
+	bucket->tokens_milli -= 1000;
+	return true;
+}
+
+static uint64_t source_key(const struct sw_enet *e, const struct sw_enet_addr *from)
+{
+	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
+	struct sw_enet_addr source = *from;
+
+	source.port = 0;
+	if (memcmp(source.ip, mapped, sizeof mapped) != 0)
+		memset(source.ip + 8, 0, 8); /* IPv6: whoever has one address has its /64 */
+	return peer_hash(e, &source, 0) | 1;
+}
+
+/* Returns 0, or the refusal. */
+uint32_t guard_connect(struct sw_enet *e, const struct sw_enet_addr *from)
+{
+	const struct sw_enet_config *config = &e->config;
+	uint64_t key;
+	struct source *set, *source;
+
+	if (!bucket_take(&e->connects, config->connects_per_s, config->connects_burst, e->now_ms))
+		return SW_ENET_C_CONNECT_RATE;
+	key = source_key(e, from);
+	source = set = &e->sources[(uint32_t)(key >> 32) & e->source_mask & ~(SOURCE_WAYS - 1)];
+	for (uint32_t i = 0; i < SOURCE_WAYS; i++) {
+		if (set[i].key == key) {
+			source = &set[i];
+			break;
+		}
+		if (set[i].bucket.at_ms < source->bucket.at_ms)
+			source = &set[i];
+	}
+	if (source->key != key) {
+		source->key = key;
+		source->bucket.tokens_milli = (uint64_t)config->source_connects_burst * 1000;
+		source->bucket.at_ms = e->now_ms;
+	}
+	if (!bucket_take(&source->bucket, config->source_connects_per_s,
+		    config->source_connects_burst, e->now_ms))
+		return SW_ENET_C_CONNECT_SOURCE_RATE;
+	return 0;
+}

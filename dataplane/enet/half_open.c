@@ -1,0 +1,351 @@
+/* half_open.c: the handshake, until the client has proven that it receives at its address.
+ *
+ * A CONNECT takes an entry of a small fixed table, never a peer. Everything VERIFY_CONNECT says is
+ * a keyed hash of (address, port, connect id) or comes from the CONNECT, so a repeated CONNECT
+ * draws the identical VERIFY_CONNECT, also when its entry was evicted in between. There is no
+ * timer: the client repeats. The acknowledgement of VERIFY_CONNECT must name peer id, session,
+ * sequence number and sent time, all of them ours: 46 bits that only a reader of VERIFY_CONNECT
+ * knows.
+ *
+ * Each entry reserves a peer slot, so who is sent VERIFY_CONNECT has a place.
+ *
+ * A stock client drops CONNECT when VERIFY_CONNECT arrives and acknowledges it once. If that
+ * datagram is lost it believes itself connected, and repeats only data. So any other datagram with
+ * the entry's address, peer id and session draws VERIFY_CONNECT again, seldom and not for ever. It
+ * may be larger than what drew it, which costs nothing: 14 of those bits had to be known. */
+#include <sodium.h>
+
+#include "dataplane/enet/engine.h"
+
+/* Peers of one source address and port have different ids; behind a large NAT half of them may be
+ * taken. (When the peer that stood in the way leaves in between, a repeated CONNECT draws another
+ * VERIFY_CONNECT, and the client uses the first that it saw.) */
+#define ID_TRIES 32u
+
+struct proof { /* what the keyed hash decides */
+	uint16_t id;
+	uint8_t session_in, session_out;
+	uint16_t seq, time;
+};
+
+static struct proof proof_of(const struct sw_enet *e, const struct sw_enet_addr *from,
+	uint32_t connect_id, uint8_t attempt)
+{
+	uint8_t in[16 + 2 + 4 + 1], out[crypto_shorthash_BYTES];
+	struct proof proof;
+
+	_Static_assert(crypto_shorthash_KEYBYTES == sizeof e->config.key, "SipHash-2-4");
+	memcpy(in, from->ip, 16);
+	wire_put16(in + 16, from->port);
+	memcpy(in + 18, &connect_id, 4);
+	in[22] = attempt;
+	crypto_shorthash(out, in, sizeof in, e->config.key);
+	proof.id = (uint16_t)((((uint32_t)out[0] << 8 | out[1]) & WIRE_PEER_MASK) % WIRE_NO_PEER);
+	proof.session_in = out[2] & WIRE_SESSION_MASK;
+	proof.session_out = out[3] & WIRE_SESSION_MASK;
+	proof.seq = wire_get16(out + 4);
+	proof.time = wire_get16(out + 6);
+	return proof;
+}
+
+static uint32_t *half_open_head(struct sw_enet *e, const struct sw_enet_addr *from, uint16_t id)
+{
+	return &e->half_open_heads[peer_hash(e, from, id) & e->half_open_mask];
+}
+
+static uint32_t half_open_find(struct sw_enet *e, const struct sw_enet_addr *from, uint16_t id)
+{
+	uint32_t index = *half_open_head(e, from, id);
+
+	while (index != NIL) {
+		const struct half_open *half = &e->half_open[index];
+
+		if (half->id == id && address_equal(&half->address, from))
+			break;
+		index = half->hash_next;
+	}
+	return index;
+}
+
+static void half_open_remove(struct sw_enet *e, uint32_t index)
+{
+	struct half_open *half = &e->half_open[index];
+	uint32_t *link = half_open_head(e, &half->address, half->id);
+
+	while (*link != index)
+		link = &e->half_open[*link].hash_next;
+	*link = half->hash_next;
+	if (half->age_prev == NIL)
+		e->half_open_age.head = half->age_next;
+	else
+		e->half_open[half->age_prev].age_next = half->age_next;
+	if (half->age_next == NIL)
+		e->half_open_age.tail = half->age_prev;
+	else
+		e->half_open[half->age_next].age_prev = half->age_prev;
+	half->hash_next = e->half_open_free;
+	e->half_open_free = index;
+	e->half_open_used--;
+}
+
+/* Removes the oldest entry if it is at least age_ms old. */
+static bool half_open_evict(struct sw_enet *e, uint64_t age_ms)
+{
+	uint32_t index = e->half_open_age.head;
+
+	if (index == NIL || e->now_ms - e->half_open[index].created_ms < age_ms)
+		return false;
+	half_open_remove(e, index);
+	count(e, SW_ENET_C_HALF_OPEN_EXPIRED, 1);
+	return true;
+}
+
+/* Gives the slots of clients that never came back to those that do. */
+void half_open_expire(struct sw_enet *e)
+{
+	while (half_open_evict(e, HALF_OPEN_LIFE_MS))
+		;
+}
+
+static uint32_t half_open_new(struct sw_enet *e, const struct sw_enet_addr *from, uint16_t id)
+{
+	uint32_t index = e->half_open_free, *head = half_open_head(e, from, id);
+	struct half_open *half;
+
+	if (index != NIL)
+		e->half_open_free = e->half_open[index].hash_next;
+	else
+		index = e->half_open_fresh++;
+	half = &e->half_open[index];
+	*half = (struct half_open){
+		.address = *from,
+		.id = id,
+		.created_ms = e->now_ms,
+		.hash_next = *head,
+		.age_next = NIL,
+		.age_prev = e->half_open_age.tail,
+	};
+	*head = index;
+	if (half->age_prev == NIL)
+		e->half_open_age.head = index;
+	else
+		e->half_open[half->age_prev].age_next = index;
+	e->half_open_age.tail = index;
+	e->half_open_used++;
+	return index;
+}
+
+static bool verify_send(struct sw_enet *e, struct half_open *half)
+{
+	uint32_t header = WIRE_HEADER_BYTES + (half->checksum ? WIRE_CHECKSUM_BYTES : 0);
+	uint32_t bytes = header + WIRE_VERIFY_CONNECT_BYTES;
+	uint8_t *out = e->ops.tx_begin(e->ops.ctx, SW_ENET_NO_PEER, &half->address, bytes), *p;
+
+	if (!out)
+		return false;
+	wire_put16(out, WIRE_SENT_TIME | (uint32_t)half->session_out << WIRE_SESSION_SHIFT |
+				half->client_id);
+	wire_put16(out + 2, half->verify_time);
+	p = wire_put_command(out + header, WIRE_VERIFY_CONNECT | WIRE_ACK_FLAG,
+		WIRE_CONTROL_CHANNEL, half->verify_seq);
+	wire_put16(p, half->id);
+	p[2] = half->session_out; /* named from the client's view: what it receives */
+	p[3] = half->session_in;
+	wire_put32(p + 4, half->mtu);
+	wire_put32(p + 8, half->verify_window_bytes);
+	wire_put32(p + 12, half->channels);
+	wire_put32(p + 16, e->config.incoming_bandwidth);
+	wire_put32(p + 20, e->config.outgoing_bandwidth);
+	for (uint32_t i = 0; i < 3; i++)
+		wire_put32(p + 24 + 4 * i, half->throttle[i]);
+	memcpy(p + 36, &half->connect_id, sizeof half->connect_id);
+	if (half->checksum)
+		crc_put(e, out, bytes, WIRE_HEADER_BYTES, half->connect_id);
+	e->ops.tx_end(e->ops.ctx, bytes);
+	half->verified_ms = e->now_ms;
+	if (half->verifies < UINT8_MAX)
+		half->verifies++;
+	count(e, SW_ENET_C_VERIFIES_OUT, 1);
+	count(e, SW_ENET_C_DATAGRAMS_OUT, 1);
+	count(e, SW_ENET_C_BYTES_OUT, bytes);
+	return true;
+}
+
+/* Tells a waiting client no. The answer is 12 bytes (16 with a checksum) to its 52 (56). */
+static uint32_t refuse(struct sw_enet *e, const struct sw_enet_addr *from, uint16_t client_id,
+	uint32_t connect_id, bool checksum, uint32_t data, uint32_t refusal)
+{
+	if (tx_disconnect(
+		    e, SW_ENET_NO_PEER, from, client_id, 0, checksum ? &connect_id : NULL, data))
+		count(e, SW_ENET_C_REFUSALS_OUT, 1);
+	return refusal;
+}
+
+/* Where the CONNECT command stands in a datagram of a client without peer id, and whether a
+ * checksum precedes it. Returns 0, or the refusal. */
+static uint32_t connect_locate(
+	struct sw_enet *e, const uint8_t *data, uint32_t bytes, uint32_t *at, bool *checksum)
+{
+	uint32_t header = wire_get16(data) & WIRE_SENT_TIME ? 4 : 2;
+	uint32_t behind = header + WIRE_CHECKSUM_BYTES;
+	bool mine;
+
+	if (bytes >= behind + WIRE_CONNECT_BYTES &&
+		(data[behind] & WIRE_COMMAND_MASK) == WIRE_CONNECT &&
+		crc_matches(e, data, bytes, header, 0)) {
+		*at = behind;
+		*checksum = true;
+		return 0;
+	}
+	*at = header;
+	*checksum = false;
+	if (bytes < header + WIRE_COMMAND_HEADER_BYTES)
+		return SW_ENET_C_SHORT_COMMAND;
+	mine = (data[header] & WIRE_COMMAND_MASK) == WIRE_CONNECT &&
+	       data[header + 1] == WIRE_CONTROL_CHANNEL;
+	if (!mine && e->config.checksum == SW_ENET_CHECKSUM_ON)
+		return SW_ENET_C_BAD_CHECKSUM;
+	if (!mine)
+		return SW_ENET_C_NOT_CONNECT;
+	if (bytes < header + WIRE_CONNECT_BYTES)
+		return SW_ENET_C_SHORT_COMMAND;
+	return 0;
+}
+
+static uint8_t session_next(uint8_t stored, uint8_t drawn)
+{
+	return stored == WIRE_SESSION_NONE ? drawn : (stored + 1) & WIRE_SESSION_MASK;
+}
+
+static uint32_t clamp(uint32_t value, uint32_t low, uint32_t high)
+{
+	return value < low ? low : value > high ? high : value;
+}
+
+static void half_open_fill(struct sw_enet *e, struct half_open *half, const uint8_t *p,
+	const struct proof *proof, bool checksum)
+{
+	uint32_t mtu = clamp(wire_get32(p + 8), WIRE_MTU_MIN, WIRE_MTU_MAX);
+	uint32_t window = wire_get32(p + 12), ours;
+	uint32_t channels = wire_get32(p + 16);
+
+	half->client_id = wire_get16(p + 4);
+	memcpy(&half->connect_id, p + 40, sizeof half->connect_id);
+	half->session_out = session_next(p[6], proof->session_out);
+	half->session_in = session_next(p[7], proof->session_in);
+	half->channels =
+		(uint8_t)(channels < e->config.channels_max ? channels : e->config.channels_max);
+	half->checksum = checksum;
+	half->mtu = (uint16_t)(mtu < e->config.mtu ? mtu : e->config.mtu);
+	half->verify_seq = proof->seq;
+	half->verify_time = proof->time;
+	half->incoming_bandwidth = wire_get32(p + 20);
+	half->outgoing_bandwidth = wire_get32(p + 24);
+	for (uint32_t i = 0; i < 3; i++)
+		half->throttle[i] = wire_get32(p + 28 + 4 * i);
+	half->data = wire_get32(p + 44);
+	half->window_bytes =
+		rtt_window_bytes(e->config.outgoing_bandwidth, half->incoming_bandwidth);
+	ours = rtt_window_bytes(e->config.incoming_bandwidth, 0);
+	half->verify_window_bytes =
+		clamp(window < ours ? window : ours, WIRE_WINDOW_MIN, WIRE_WINDOW_MAX);
+}
+
+/* A datagram without peer id; data has at least its header. */
+uint32_t half_open_connect(
+	struct sw_enet *e, const struct sw_enet_addr *from, const uint8_t *data, uint32_t bytes)
+{
+	uint32_t at, refusal, connect_id, index = NIL;
+	uint16_t client_id;
+	struct proof proof;
+	bool checksum;
+	const uint8_t *p;
+
+	refusal = guard_connect(e, from);
+	if (!refusal)
+		refusal = connect_locate(e, data, bytes, &at, &checksum);
+	if (refusal)
+		return refusal;
+	p = data + at;
+	client_id = wire_get16(p + 4);
+	memcpy(&connect_id, p + 40, sizeof connect_id);
+	if (client_id >= WIRE_NO_PEER || wire_get32(p + 16) < 1 ||
+		wire_get32(p + 16) > WIRE_CHANNELS_MAX)
+		return SW_ENET_C_CONNECT_MALFORMED;
+
+	for (uint8_t attempt = 0;; attempt++) {
+		uint32_t peer;
+
+		if (attempt == ID_TRIES)
+			return SW_ENET_C_CONNECT_IDS;
+		proof = proof_of(e, from, connect_id, attempt);
+		peer = peer_find(e, peer_hash(e, from, proof.id), from, proof.id);
+		if (peer != NIL) {
+			if (e->peers[peer].connect_id == connect_id)
+				return SW_ENET_C_CONNECT_REPEATED;
+			continue;
+		}
+		index = half_open_find(e, from, proof.id);
+		if (index == NIL || e->half_open[index].connect_id == connect_id)
+			break;
+	}
+	if (index == NIL) {
+		if (e->refuse_data)
+			return refuse(e, from, client_id, connect_id, checksum, e->refuse_data,
+				SW_ENET_C_CONNECT_CLOSED);
+		if (e->config.checksum != SW_ENET_CHECKSUM_ANY &&
+			checksum != (e->config.checksum == SW_ENET_CHECKSUM_ON))
+			return refuse(e, from, client_id, connect_id, checksum,
+				e->config.told.checksum, SW_ENET_C_CONNECT_CHECKSUM);
+		if (e->half_open_used == e->config.half_open_max &&
+			!half_open_evict(e, HALF_OPEN_YOUNG_MS))
+			return SW_ENET_C_CONNECT_TABLE;
+		if (e->peers_used + e->half_open_used >= e->config.peers_max &&
+			!half_open_evict(e, HALF_OPEN_YOUNG_MS))
+			return refuse(e, from, client_id, connect_id, checksum, e->config.told.full,
+				SW_ENET_C_CONNECT_FULL);
+		index = half_open_new(e, from, proof.id);
+		half_open_fill(e, &e->half_open[index], p, &proof, checksum);
+	}
+	/* without a buffer the entry stays, and the repeated CONNECT is answered */
+	return verify_send(e, &e->half_open[index]) ? 0 : SW_ENET_C_CONNECT_NO_BUFFER;
+}
+
+/* A datagram whose peer id is no peer's. If it acknowledges VERIFY_CONNECT the peer is made, and
+ * *next_command is where the rest of the datagram goes on. data has at least its header. */
+uint32_t half_open_datagram(struct sw_enet *e, const struct sw_enet_addr *from, const uint8_t *data,
+	uint32_t bytes, uint32_t *peer, uint32_t *next_command)
+{
+	uint32_t head = wire_get16(data), at = head & WIRE_SENT_TIME ? 4 : 2;
+	uint32_t index = half_open_find(e, from, head & WIRE_PEER_MASK);
+	struct half_open *half;
+	const uint8_t *p;
+
+	if (index == NIL)
+		return SW_ENET_C_UNKNOWN_PEER;
+	half = &e->half_open[index];
+	if ((head >> WIRE_SESSION_SHIFT & WIRE_SESSION_MASK) != half->session_in)
+		return SW_ENET_C_WRONG_SESSION;
+	if (half->checksum) {
+		if (bytes < at + WIRE_CHECKSUM_BYTES)
+			return SW_ENET_C_SHORT_HEADER;
+		if (!crc_matches(e, data, bytes, at, half->connect_id))
+			return SW_ENET_C_BAD_CHECKSUM;
+		at += WIRE_CHECKSUM_BYTES;
+	}
+	p = data + at;
+	if (bytes >= at + WIRE_ACKNOWLEDGE_BYTES &&
+		(p[0] & WIRE_COMMAND_MASK) == WIRE_ACKNOWLEDGE && p[1] == WIRE_CONTROL_CHANNEL &&
+		wire_get16(p + 4) == half->verify_seq && wire_get16(p + 6) == half->verify_time) {
+		*peer = peer_new(e, half);
+		*next_command = at + WIRE_ACKNOWLEDGE_BYTES;
+		if (half->verifies == 1) /* else nobody knows which one it answers */
+			rtt_acknowledge(e, *peer, (uint32_t)(e->now_ms - half->verified_ms));
+		half_open_remove(e, index);
+		return 0;
+	}
+	if (half->again < VERIFY_AGAIN_MAX && e->now_ms - half->verified_ms >= VERIFY_AGAIN_MS &&
+		verify_send(e, half))
+		half->again++;
+	return SW_ENET_C_NOT_VERIFIED;
+}

@@ -1,0 +1,317 @@
+/* rx.c: from datagrams to commands. Every length is checked here, before anything is read. */
+#include "dataplane/enet/engine.h"
+
+#define RX_AHEAD 32u /* datagrams whose table lines are fetched before the first is worked on */
+
+#define COMMAND_BYTES(name, number, bytes) [number] = (bytes),
+static const uint8_t command_bytes[WIRE_COMMAND_COUNT] = {WIRE_COMMANDS(COMMAND_BYTES)};
+
+static void announce(struct sw_enet *e, uint32_t index)
+{
+	struct peer *peer = &e->peers[index];
+	struct sw_enet_connected info = {
+		.peer = peer_handle(e, index),
+		.address = peer->address,
+		.connect_data = e->cold[index].connect_data,
+		.payload_bytes_max = peer->mtu - tx_header_bytes(peer) - WIRE_SEND_UNRELIABLE_BYTES,
+		.channels = peer->channel_count,
+	};
+
+	if (e->ops.connected(e->ops.ctx, &info))
+		peer->flags &= ~(uint32_t)PEER_OWES_CONNECTED;
+	else
+		peer_dirty(e, index);
+}
+
+static void bandwidth_limit(struct sw_enet *e, uint32_t index, const uint8_t *p)
+{
+	struct peer_cold *cold = &e->cold[index];
+
+	cold->incoming_bandwidth = wire_get32(p + 4);
+	cold->outgoing_bandwidth = wire_get32(p + 8);
+	e->peers[index].window_bytes =
+		rtt_window_bytes(e->config.outgoing_bandwidth, cold->incoming_bandwidth);
+}
+
+static void throttle_configure(struct sw_enet *e, uint32_t index, const uint8_t *p)
+{
+	struct peer_cold *cold = &e->cold[index];
+
+	cold->throttle_interval_ms = wire_get32(p + 4);
+	cold->throttle_acceleration = wire_get32(p + 8);
+	cold->throttle_deceleration = wire_get32(p + 12);
+}
+
+/* Where a SEND command says how much data follows it; 0: it carries none. */
+static uint32_t length_offset(uint8_t number)
+{
+	switch (number) {
+	case WIRE_SEND_RELIABLE:
+		return 4;
+	case WIRE_SEND_UNRELIABLE:
+	case WIRE_SEND_FRAGMENT:
+	case WIRE_SEND_UNSEQUENCED:
+	case WIRE_SEND_UNRELIABLE_FRAGMENT:
+		return 6;
+	default:
+		return 0;
+	}
+}
+
+/* Cuts the next command off. Returns its whole length, or 0 and the refusal. */
+static uint32_t cut(const struct peer *peer, const uint8_t *p, uint32_t bytes,
+	struct command *command, uint32_t *refusal)
+{
+	uint32_t length, at;
+
+	*refusal = SW_ENET_C_SHORT_COMMAND;
+	if (bytes < WIRE_COMMAND_HEADER_BYTES)
+		return 0;
+	command->bytes = p;
+	command->number = p[0] & WIRE_COMMAND_MASK;
+	command->channel = p[1];
+	command->seq = wire_get16(p + 2);
+	command->data_bytes = 0;
+	if (command->number == 0 || command->number >= WIRE_COMMAND_COUNT) {
+		*refusal = SW_ENET_C_UNKNOWN_COMMAND;
+		return 0;
+	}
+	length = command_bytes[command->number];
+	if (bytes < length)
+		return 0;
+	command->data = p + length;
+	at = length_offset(command->number);
+	*refusal = 0;
+	if (!at)
+		return length;
+	command->data_bytes = wire_get16(p + at);
+	if (command->data_bytes > bytes - length)
+		*refusal = SW_ENET_C_BAD_LENGTH;
+	else if (command->channel >= peer->channel_count)
+		*refusal = SW_ENET_C_BAD_CHANNEL;
+	return *refusal ? 0 : length + command->data_bytes;
+}
+
+/* Works on one command. *keep: it may be acknowledged. Returns the refusal, which ends the
+ * datagram, or 0. */
+static uint32_t work(struct sw_enet *e, uint32_t index, const struct command *command, bool *keep)
+{
+	struct peer *peer = &e->peers[index];
+	const uint8_t *p = command->bytes;
+
+	if (command->number == WIRE_ACKNOWLEDGE && peer->state != PEER_ACKNOWLEDGING)
+		return acknowledge_received(e, index, p);
+	if (command->number == WIRE_DISCONNECT && peer->state != PEER_ACKNOWLEDGING) {
+		*keep = peer->state != PEER_DISCONNECTING;
+		return 0; /* the caller lets it leave: it knows of the acknowledgement */
+	}
+	if (peer->state != PEER_CONNECTED && peer->state != PEER_LATER)
+		return SW_ENET_C_LEAVING;
+	if (command->data_bytes > e->config.packet_bytes_max) {
+		leave(e, index, SW_ENET_GONE_OVERSIZE, e->config.told.oversize, true);
+		return SW_ENET_C_OVERSIZE;
+	}
+	switch (command->number) {
+	case WIRE_PING:
+		*keep = true;
+		return 0;
+	case WIRE_SEND_RELIABLE:
+		return deliver_reliable(e, index, command, keep);
+	case WIRE_SEND_UNRELIABLE:
+		return deliver_unreliable(e, index, command);
+	case WIRE_SEND_FRAGMENT:
+		return fragment_reliable(e, index, command, keep);
+	case WIRE_SEND_UNSEQUENCED:
+		return deliver_unsequenced(e, index, command);
+	case WIRE_SEND_UNRELIABLE_FRAGMENT:
+		return fragment_unreliable(e, index, command);
+	case WIRE_BANDWIDTH_LIMIT:
+		bandwidth_limit(e, index, p);
+		*keep = true;
+		return 0;
+	case WIRE_THROTTLE_CONFIGURE:
+		throttle_configure(e, index, p);
+		*keep = true;
+		return 0;
+	default:
+		return SW_ENET_C_UNEXPECTED_COMMAND;
+	}
+}
+
+/* The commands of a peer's datagram from data[at] on. Returns the refusal that ended it, or 0. */
+static uint32_t commands(
+	struct sw_enet *e, uint32_t index, const uint8_t *data, uint32_t bytes, uint32_t at)
+{
+	struct peer *peer = &e->peers[index];
+	bool timed = wire_get16(data) & WIRE_SENT_TIME;
+
+	while (at < bytes) {
+		struct command command;
+		uint32_t refusal, length;
+		bool keep = false, wants;
+
+		length = cut(peer, data + at, bytes - at, &command, &refusal);
+		if (!length)
+			return refusal;
+		wants = data[at] & WIRE_ACK_FLAG;
+		if (wants && timed && !acknowledge_room(e, peer)) {
+			count(e, SW_ENET_C_WITHHELD_MEMORY, 1);
+			return 0; /* what cannot be acknowledged is not taken */
+		}
+		refusal = work(e, index, &command, &keep);
+		if (refusal)
+			return refusal;
+		count(e, SW_ENET_C_COMMANDS_IN, 1);
+		if (wants && !timed && keep)
+			refusal = SW_ENET_C_NO_SENT_TIME;
+		else if (wants && keep)
+			acknowledge_queue(
+				e, index, command.channel, command.seq, wire_get16(data + 2));
+		if (command.number == WIRE_DISCONNECT) {
+			leave_received(
+				e, index, wire_get32(command.bytes + 4), wants && keep && timed);
+			return refusal;
+		}
+		if (refusal)
+			return refusal;
+		if (peer->state == PEER_GONE)
+			return 0;
+		at += length;
+	}
+	return 0;
+}
+
+/* One datagram. Returns the refusal, or 0. */
+static uint32_t datagram(struct sw_enet *e, struct sw_enet_datagram *d, uint64_t hash,
+	const struct sw_enet_rx_hooks *hooks, uint32_t i)
+{
+	uint32_t head, at, index, refusal;
+	struct peer *peer;
+	bool made = false;
+
+	if (d->bytes < 2)
+		return SW_ENET_C_SHORT_HEADER;
+	head = wire_get16(d->data);
+	at = head & WIRE_SENT_TIME ? 4 : 2;
+	if (d->bytes < at)
+		return SW_ENET_C_SHORT_HEADER;
+	if (d->bytes > WIRE_MTU_MAX)
+		return SW_ENET_C_OVERSIZE_DATAGRAM;
+	if (head & WIRE_COMPRESSED)
+		return SW_ENET_C_COMPRESSED;
+	if ((head & WIRE_PEER_MASK) == WIRE_NO_PEER)
+		return half_open_connect(e, &d->from, d->data, d->bytes);
+
+	index = peer_find(e, hash, &d->from, head & WIRE_PEER_MASK);
+	if (index == NIL) {
+		refusal = half_open_datagram(e, &d->from, d->data, d->bytes, &index, &at);
+		if (refusal)
+			return refusal;
+		made = true;
+		peer = &e->peers[index];
+	} else {
+		peer = &e->peers[index];
+		if ((head >> WIRE_SESSION_SHIFT & WIRE_SESSION_MASK) != peer->session_in)
+			return SW_ENET_C_WRONG_SESSION;
+		if (peer->state == PEER_GONE)
+			return SW_ENET_C_LEAVING;
+		if (peer->flags & PEER_CHECKSUM) {
+			if (d->bytes < at + WIRE_CHECKSUM_BYTES)
+				return SW_ENET_C_SHORT_HEADER;
+			if (!crc_matches(e, d->data, d->bytes, at, peer->connect_id))
+				return SW_ENET_C_BAD_CHECKSUM;
+			at += WIRE_CHECKSUM_BYTES;
+		}
+	}
+	peer->heard_ms = e->now_ms;
+	d->peer_index = index;
+	if (hooks && hooks->after)
+		hooks->after(e->ops.ctx, i);
+	if (made) {
+		e->peers_connected++;
+		peer->flags |= PEER_OWES_CONNECTED;
+		count(e, SW_ENET_C_CONNECTED, 1);
+		timer_rearm(e, index);
+		announce(e, index);
+	}
+	return commands(e, index, d->data, d->bytes, at);
+}
+
+void sw_enet_rx(struct sw_enet *e, struct sw_enet_datagram *datagrams, uint32_t n,
+	const struct sw_enet_rx_hooks *hooks, uint64_t now_ms)
+{
+	uint64_t hash[RX_AHEAD];
+
+	clock_advance(e, now_ms);
+	for (uint32_t base = 0; base < n; base += RX_AHEAD) {
+		uint32_t some = n - base < RX_AHEAD ? n - base : RX_AHEAD;
+
+		for (uint32_t i = 0; i < some; i++) {
+			const struct sw_enet_datagram *d = &datagrams[base + i];
+
+			hash[i] = 0;
+			if (d->bytes < 2)
+				continue;
+			hash[i] = peer_hash(e, &d->from, wire_get16(d->data) & WIRE_PEER_MASK);
+			peer_prefetch(e, hash[i]);
+		}
+		for (uint32_t i = 0; i < some; i++)
+			peer_prefetch_found(e, hash[i]);
+		for (uint32_t i = 0; i < some; i++) {
+			struct sw_enet_datagram *d = &datagrams[base + i];
+
+			d->peer_index = SW_ENET_NO_PEER;
+			count(e, SW_ENET_C_DATAGRAMS_IN, 1);
+			count(e, SW_ENET_C_BYTES_IN, d->bytes);
+			if (hooks && hooks->before)
+				hooks->before(e->ops.ctx, base + i);
+			d->refused = datagram(e, d, hash[i], hooks, base + i);
+			if (d->refused)
+				count(e, d->refused, 1);
+		}
+	}
+}
+
+static uint32_t service(struct sw_enet *e, uint32_t index)
+{
+	struct peer *peer = &e->peers[index];
+	bool more = false;
+	uint32_t sent;
+
+	if (peer->flags & PEER_OWES_CONNECTED && peer->state != PEER_GONE)
+		announce(e, index);
+	if (leave_step(e, index))
+		return 0;
+	if (peer->state == PEER_GONE)
+		return 0; /* owes something, and is dirty again */
+	sent = tx_flush(e, index, &more);
+	if (more)
+		peer_dirty(e, index);
+	leave_step(e, index);
+	return sent;
+}
+
+uint32_t sw_enet_service(struct sw_enet *e, uint64_t now_ms)
+{
+	uint32_t sent = 0, index;
+
+	clock_advance(e, now_ms);
+	half_open_expire(e);
+	timers_run(e);
+	index = e->dirty;
+	e->dirty = NIL;
+	while (index != NIL) {
+		uint32_t next = e->peers[index].dirty_next;
+
+		e->peers[index].flags &= ~(uint32_t)PEER_DIRTY;
+		sent += service(e, index);
+		index = next;
+	}
+	counter_put(&e->counter[SW_ENET_C_PEERS], e->peers_connected);
+	counter_put(&e->counter[SW_ENET_C_HALF_OPEN], e->half_open_used);
+	counter_put(&e->counter[SW_ENET_C_HOLD_BYTES],
+		(uint64_t)e->share_used[POOL_HOLD] * BLOCK_BYTES);
+	counter_put(&e->counter[SW_ENET_C_QUEUE_BYTES],
+		(uint64_t)e->share_used[POOL_QUEUE] * BLOCK_BYTES);
+	return sent;
+}

@@ -1,0 +1,143 @@
+/* send.c: from packets to queued commands. A command waits as it will look on the wire, so sending
+ * and repeating it is a copy. */
+#include <errno.h>
+
+#include "dataplane/enet/engine.h"
+
+/* Queues one command; its memory is reserved. */
+static void queue_command(struct sw_enet *e, uint32_t index, struct channel *channel,
+	const uint8_t *head, uint32_t head_bytes, const uint8_t *payload, uint32_t bytes)
+{
+	struct peer *peer = &e->peers[index];
+	uint32_t at = block_new(e, head, head_bytes, payload, bytes), tail;
+	struct block *block = block_at(e, at);
+
+	block->kind = BLOCK_OUT;
+	block->peer = index;
+	block->command = head[0];
+	block->channel = head[1];
+	block->seq = wire_get16(head + 2);
+	block->out.order = peer->order++;
+	if (!(head[0] & WIRE_ACK_FLAG)) {
+		block->aux = wire_get16(head + 4);
+		list_push(e, &peer->unreliable, at);
+		return;
+	}
+	list_push(e, &peer->reliable, at);
+	block_hash_add(e, at);
+	tail = channel->unacked.tail;
+	block->out.unacked_next = NIL;
+	block->out.unacked_prev = tail;
+	if (tail == NIL)
+		channel->unacked.head = at;
+	else
+		block_at(e, tail)->out.unacked_next = at;
+	channel->unacked.tail = at;
+}
+
+static void queue_single(struct sw_enet *e, uint32_t index, struct channel *channel, uint8_t number,
+	uint32_t flags, const uint8_t *payload, uint32_t bytes)
+{
+	struct peer *peer = &e->peers[index];
+	uint8_t head[WIRE_SEND_UNRELIABLE_BYTES], *p;
+
+	if (flags & SW_ENET_RELIABLE) {
+		channel->out_unreliable = 0;
+		p = wire_put_command(
+			head, WIRE_SEND_RELIABLE | WIRE_ACK_FLAG, number, ++channel->out_reliable);
+	} else if (flags & SW_ENET_UNSEQUENCED) {
+		p = wire_put_command(
+			head, WIRE_SEND_UNSEQUENCED | WIRE_UNSEQUENCED_FLAG, number, 0);
+		wire_put16(p, ++peer->unsequenced_out);
+		p += 2;
+	} else {
+		p = wire_put_command(head, WIRE_SEND_UNRELIABLE, number, channel->out_reliable);
+		wire_put16(p, ++channel->out_unreliable);
+		p += 2;
+	}
+	wire_put16(p, bytes);
+	queue_command(e, index, channel, head, (uint32_t)(p + 2 - head), payload, bytes);
+}
+
+static void queue_fragments(struct sw_enet *e, uint32_t index, struct channel *channel,
+	uint8_t number, bool reliable, const uint8_t *payload, uint32_t bytes, uint32_t fragment)
+{
+	uint32_t fragments = (bytes + fragment - 1) / fragment;
+	uint16_t start = reliable ? channel->out_reliable + 1u : ++channel->out_unreliable;
+
+	for (uint32_t i = 0; i < fragments; i++) {
+		uint32_t offset = i * fragment;
+		uint32_t part = bytes - offset < fragment ? bytes - offset : fragment;
+		uint8_t head[WIRE_SEND_FRAGMENT_BYTES], *p;
+
+		if (reliable)
+			p = wire_put_command(head, WIRE_SEND_FRAGMENT | WIRE_ACK_FLAG, number,
+				++channel->out_reliable);
+		else
+			p = wire_put_command(
+				head, WIRE_SEND_UNRELIABLE_FRAGMENT, number, channel->out_reliable);
+		wire_put16(p, start);
+		wire_put16(p + 2, part);
+		wire_put32(p + 4, fragments);
+		wire_put32(p + 8, i);
+		wire_put32(p + 12, bytes);
+		wire_put32(p + 16, offset);
+		queue_command(e, index, channel, head, sizeof head, payload + offset, part);
+	}
+	if (reliable)
+		channel->out_unreliable = 0;
+}
+
+int sw_enet_send(struct sw_enet *e, uint64_t handle, uint8_t number, uint32_t flags,
+	const void *payload, uint32_t bytes)
+{
+	uint32_t index = peer_of_handle(e, handle), room, fragment, blocks, last;
+	bool must = flags & SW_ENET_RELIABLE, whole;
+	struct channel *channel;
+	struct peer *peer;
+
+	if (index == NIL || e->peers[index].state != PEER_CONNECTED)
+		return -ESTALE;
+	peer = &e->peers[index];
+	if (number >= peer->channel_count || bytes == 0 || bytes > e->config.packet_bytes_max)
+		return -EINVAL;
+	channel = peer_channel(e, peer, number);
+	if (!channel)
+		goto full;
+	/* ENet's promotions: what does not fit a datagram, unless it may be lost in parts, and what
+	 * the unreliable counter cannot number any more */
+	room = peer->mtu - tx_header_bytes(peer);
+	whole = bytes + WIRE_SEND_UNRELIABLE_BYTES <= room;
+	if (!whole && !(flags & SW_ENET_UNRELIABLE_FRAGMENT))
+		flags |= SW_ENET_RELIABLE;
+	if (channel->out_unreliable == UINT16_MAX && !(whole && flags & SW_ENET_UNSEQUENCED))
+		flags |= SW_ENET_RELIABLE;
+	if (whole) {
+		blocks = pool_chain_blocks(
+			bytes + (flags & SW_ENET_RELIABLE ? WIRE_SEND_RELIABLE_BYTES
+							  : WIRE_SEND_UNRELIABLE_BYTES));
+		if (!pool_take(e, POOL_QUEUE, &peer->queue_blocks, e->queue_blocks_max, blocks))
+			goto full;
+		queue_single(e, index, channel, number, flags, payload, bytes);
+	} else {
+		fragment = room - WIRE_SEND_FRAGMENT_BYTES;
+		last = bytes % fragment;
+		blocks = bytes / fragment * pool_chain_blocks(room) +
+			 (last ? pool_chain_blocks(WIRE_SEND_FRAGMENT_BYTES + last) : 0);
+		if (!pool_take(e, POOL_QUEUE, &peer->queue_blocks, e->queue_blocks_max, blocks))
+			goto full;
+		queue_fragments(e, index, channel, number, flags & SW_ENET_RELIABLE, payload, bytes,
+			fragment);
+	}
+	count(e, SW_ENET_C_QUEUED, 1);
+	peer_dirty(e, index);
+	return 0;
+full:
+	if (must) {
+		count(e, SW_ENET_C_SLOW_PEERS, 1);
+		leave(e, index, SW_ENET_GONE_SLOW, e->config.told.slow, true);
+	} else {
+		count(e, SW_ENET_C_DROPPED_QUEUE, 1);
+	}
+	return -ENOBUFS;
+}
