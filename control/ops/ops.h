@@ -1,0 +1,59 @@
+/* ops: what an operator can ask a node over HTTP. libmicrohttpd with a thread of its own, on the
+ * loopback address of http.address.
+ *
+ *   /metrics  every registered counter and histogram, in Prometheus' text format
+ *   /health   200 while no component is red, else 503; JSON: one state and one sentence each
+ *   /ready    200 while players can be let in, else 503; one line of text
+ *   /status   JSON for swctl status: node, uptime, health, counters, histograms
+ *
+ * Build the registry first, start after: what is registered must outlive ops_stop. It reads atomics
+ * and calls the health functions, and touches nothing else of any thread. */
+#ifndef SW_CONTROL_OPS_OPS_H
+#define SW_CONTROL_OPS_OPS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "common/config.h"
+#include "common/counter.h"
+
+/* X(id, name, meaning). The worst component decides. */
+#define OPS_LEVELS(X)                                                                              \
+	X(GREEN, "green", "all is well")                                                           \
+	X(YELLOW, "yellow", "works, but an operator should look")                                  \
+	X(RED, "red", "does not do what it is for")
+
+#define OPS_LEVEL_ENUM(id, name, meaning) OPS_##id,
+enum ops_level { OPS_LEVELS(OPS_LEVEL_ENUM) OPS_LEVEL_COUNT };
+
+struct ops;
+
+/* Called on the HTTP thread: reads atomics only (or takes a lock that no hot thread takes). Always
+ * writes a sentence for a person, NUL-terminated. */
+typedef enum ops_level ops_health_fn(void *ctx, char *sentence, size_t bytes);
+
+/* Set-up thread, all of these. NULL when memory is short. */
+struct ops *ops_new(void);
+/* The set is borrowed. */
+void ops_register_counters(struct ops *ops, const struct counter_set *set);
+/* The ref is copied, its histogram and texts are borrowed. */
+void ops_register_histogram(struct ops *ops, const struct histogram_ref *ref);
+/* name is borrowed: "redis", "postgres", "dataplane", "shard 0". */
+void ops_register_health(struct ops *ops, const char *name, ops_health_fn *fn, void *ctx);
+/* Whether players can be let in; any level but green is "not ready". May be registered once;
+ * without it the node is ready while it is not red. */
+void ops_register_ready(struct ops *ops, ops_health_fn *fn, void *ctx);
+
+/* Starts to answer. Returns 0, or a negative errno after a sentence in errors: the address is not
+ * loopback (-EPERM), the port is taken (-EADDRINUSE), ... config must outlive ops_stop. Port 0
+ * takes a free one: ask ops_port. */
+int ops_start(struct ops *ops, const struct sw_config *config, FILE *errors);
+uint16_t ops_port(const struct ops *ops);
+
+/* Waits for answers under way. Then the registered things may go. */
+void ops_stop(struct ops *ops);
+void ops_free(struct ops *ops);
+
+#endif
