@@ -24,7 +24,7 @@ static int run(PGconn *conn, const char *sql, uint32_t timeout_ms, const char *w
 	int rc = good(result) ? 0 : -EIO;
 
 	if (rc != 0)
-		fprintf(errors, "postgres: %s: %s", what, pg_setup_error(conn, result));
+		pg_setup_complain(errors, what, conn, result);
 	PQclear(result);
 	return rc;
 }
@@ -52,8 +52,7 @@ static int lock(PGconn *conn, uint32_t wait_ms, FILE *errors)
 				"for locktype advisory)\n",
 				wait_ms);
 		else
-			fprintf(errors, "postgres: migration lock: %s",
-				pg_setup_error(conn, result));
+			pg_setup_complain(errors, "migration lock", conn, result);
 	}
 	PQclear(result);
 	return rc;
@@ -68,7 +67,7 @@ static int compare(PGconn *conn, const struct migration *list, uint32_t count, F
 	int rows = PQntuples(result), rc = rows;
 
 	if (!good(result)) {
-		fprintf(errors, "postgres: schema_migration: %s", pg_setup_error(conn, result));
+		pg_setup_complain(errors, "schema_migration", conn, result);
 		rc = -EIO;
 	}
 	for (int i = 0; rc >= 0 && i < rows; i++) {
@@ -121,7 +120,7 @@ static int apply(PGconn *conn, const struct migration *m, FILE *errors)
 			"INSERT INTO schema_migration (version, name, sha256) VALUES ($1, $2, $3)",
 			values, 3, STATEMENT_MS);
 		if (!good(result)) {
-			fprintf(errors, "postgres: %s: %s", m->name, pg_setup_error(conn, result));
+			pg_setup_complain(errors, m->name, conn, result);
 			rc = -EIO;
 		}
 		PQclear(result);

@@ -69,6 +69,7 @@ struct pg_link *pg_link_new(uv_loop_t *loop, const struct pg_link_config *config
 	link->loop = loop;
 	link->pause_ns = PAUSE_MIN_NS;
 	link->random = config->seed | 1;
+	link->attempt = config->target->first;
 	return link;
 }
 

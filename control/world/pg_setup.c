@@ -32,7 +32,7 @@ static void ignore_notice(void *arg, const PGresult *result)
 	(void)result;
 }
 
-PGconn *pg_setup_connect(const struct pg_target *target, uint32_t timeout_ms, FILE *errors)
+PGconn *pg_setup_connect(struct pg_target *target, uint32_t timeout_ms, FILE *errors)
 {
 	char where[256], message[512];
 	const char *cause;
@@ -57,6 +57,7 @@ PGconn *pg_setup_connect(const struct pg_target *target, uint32_t timeout_ms, FI
 				timed_out = true;
 		}
 		if (step == PGRES_POLLING_OK) {
+			target->first = attempt;
 			PQsetnonblocking(conn, 1);
 			PQsetNoticeReceiver(conn, ignore_notice, NULL);
 			return conn;
@@ -119,13 +120,16 @@ PGresult *pg_setup_query(
 	}
 }
 
-const char *pg_setup_error(PGconn *conn, const PGresult *result)
+void pg_setup_complain(FILE *errors, const char *what, PGconn *conn, const PGresult *result)
 {
-	const char *text = result ? PQresultErrorMessage(result) : PQerrorMessage(conn);
+	const char *text =
+		result ? PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY) : PQerrorMessage(conn);
+	const char *state = result ? PQresultErrorField(result, PG_DIAG_SQLSTATE) : NULL;
 
-	if (*text)
-		return text;
-	return result ? "no error\n" : "no answer in time\n";
+	if (!text || !*text)
+		text = "no answer in time";
+	fprintf(errors, "postgres: %s: %.*s%s%s%s\n", what, (int)strcspn(text, "\n"), text,
+		state ? " (SQLSTATE " : "", state ? state : "", state ? ")" : "");
 }
 
 int64_t pg_setup_number(PGconn *conn, const char *sql, uint32_t timeout_ms, int64_t fallback)

@@ -10,9 +10,10 @@
 
 #include "control/world/pg_target.h"
 
-/* Connects, trying each host of a list with timeout_ms. NULL with the reason, the place and the
+/* Connects, trying each host of a list with timeout_ms, and notes in target the one that answered,
+ * so that links begin with it. NULL with the reason, the place and the
  * likely cause in errors. The caller ends with PQfinish. */
-PGconn *pg_setup_connect(const struct pg_target *target, uint32_t timeout_ms, FILE *errors);
+PGconn *pg_setup_connect(struct pg_target *target, uint32_t timeout_ms, FILE *errors);
 
 /* Runs sql: several statements in simple protocol when values is NULL, else one with count text
  * parameters. Returns the first failed result, else the last; the caller clears it. NULL when the
@@ -20,8 +21,9 @@ PGconn *pg_setup_connect(const struct pg_target *target, uint32_t timeout_ms, FI
 PGresult *pg_setup_query(
 	PGconn *conn, const char *sql, const char *const *values, int count, uint32_t timeout_ms);
 
-/* What is wrong with a result of pg_setup_query, in one line; NULL result included. */
-const char *pg_setup_error(PGconn *conn, const PGresult *result);
+/* Writes one line, "postgres: what: what is wrong", of a result of pg_setup_query, NULL included.
+ */
+void pg_setup_complain(FILE *errors, const char *what, PGconn *conn, const PGresult *result);
 
 /* The first column of the first row as a number; fallback where there is none or on failure. */
 int64_t pg_setup_number(PGconn *conn, const char *sql, uint32_t timeout_ms, int64_t fallback);

@@ -25,6 +25,7 @@ struct pg_target {
 	 */
 	char *host, *hostaddr, *port;
 	uint32_t hosts; /* at least 1 */
+	uint32_t first; /* attempt that reached a server at start: links begin with it */
 };
 
 /* Set-up. Checks conninfo: its syntax, and that each host is a socket folder, an IP address,

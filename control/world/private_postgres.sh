@@ -6,6 +6,9 @@
 #   private_postgres.sh start DIR     starts it, returns when it answers
 #   private_postgres.sh stop DIR      stops it in order
 #   private_postgres.sh kill DIR      kill -9 of the postmaster; returns when all its processes are gone
+#   private_postgres.sh freeze DIR    stops all its processes (SIGSTOP): a server that goes silent
+#   private_postgres.sh thaw DIR      lets them go on
+#   private_postgres.sh lock DIR      from now on user 'locked' needs a password
 #   private_postgres.sh run COMMAND…  the command with SW_PG_DIR set to a fresh server, gone after it
 #
 # Connect with host=DIR/socket user=stormweir dbname=stormweir.
@@ -64,6 +67,20 @@ kill)
 	done
 	# A zombie that nobody has reaped yet still counts as a running server.
 	rm -f "$2/data/postmaster.pid" "$2"/socket/.s.PGSQL.*
+	;;
+freeze | thaw)
+	pid=$(head -n 1 "$2/data/postmaster.pid")
+	signal=STOP
+	[ "$1" = freeze ] || signal=CONT
+	# The postmaster first, so that it makes no more.
+	kill -$signal "$pid"
+	for child in $(cat /proc/"$pid"/task/"$pid"/children); do
+		kill -$signal "$child" || true
+	done
+	;;
+lock)
+	sed -i '1i local all locked scram-sha-256' "$2/data/pg_hba.conf"
+	as_postgres "$bin/pg_ctl" -s -D "$2/data" reload
 	;;
 run)
 	shift

@@ -41,8 +41,7 @@ static int check_share(PGconn *conn, uint32_t timeout_ms, FILE *errors)
 	int64_t share = max * WORLD_SHARE_PERCENT / 100;
 
 	if (max < 0 || held < 0) {
-		fprintf(errors, "postgres: max_connections cannot be read: %s",
-			pg_setup_error(conn, NULL));
+		pg_setup_complain(errors, "max_connections cannot be read", conn, NULL);
 		return -EIO;
 	}
 	if (held + WORLD_SESSIONS <= share)
@@ -75,7 +74,7 @@ static void warn_durability(PGconn *conn, uint32_t timeout_ms, FILE *errors)
 	}
 }
 
-int server_check(const struct pg_target *target, const struct sw_config *config, FILE *errors)
+int server_check(struct pg_target *target, const struct sw_config *config, FILE *errors)
 {
 	PGconn *conn = pg_setup_connect(target, config->postgres.connect_timeout_ms, errors);
 	uint32_t timeout_ms = config->postgres.statement_timeout_ms;

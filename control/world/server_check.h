@@ -16,6 +16,6 @@
 /* Connects; checks version, encoding and the share of max_connections (sessions of all nodes, known
  * by their application_name, and ours); warns where a commit is not durable; runs the migrations;
  * disconnects. Returns 0 or a negative errno with the reason in errors. */
-int server_check(const struct pg_target *target, const struct sw_config *config, FILE *errors);
+int server_check(struct pg_target *target, const struct sw_config *config, FILE *errors);
 
 #endif
