@@ -87,12 +87,23 @@ static void list_remove(struct arena *arena, struct block *block)
 	}
 }
 
-/* A free block of at least bytes, or NULL. Rounds up to the next list, so that its first block fits
- * without a search. */
+/* Blocks looked at in the list of the wanted size before a larger one is cut: what is freed and
+ * asked for again in one size would otherwise never be found again. */
+#define SEARCH_BLOCKS 16
+
+/* A free block of at least bytes, or NULL. Beyond its own list rounds up to the next one, whose
+ * first block fits without a search. */
 static struct block *find(const struct arena *arena, uint32_t bytes)
 {
-	uint32_t class, step, map, units = bytes >> 4;
+	uint32_t class, step, map, offset, units = bytes >> 4;
 
+	list_of(bytes, &class, &step);
+	offset = arena->head[class][step];
+	for (int i = 0; offset && i < SEARCH_BLOCKS; i++) {
+		if (block_bytes(at(arena, offset)) >= bytes)
+			return at(arena, offset);
+		offset = at(arena, offset)->next_free;
+	}
 	if (units >= ARENA_STEPS) {
 		units += (1u << (31u - (uint32_t)__builtin_clz(units) - 4)) - 1;
 		if (units >> 28)

@@ -118,7 +118,7 @@ int script_depth(struct script_vm *vm)
 void script_trace(struct script_vm *vm, int level, const char *text, size_t bytes)
 {
 	lua_Debug ar;
-	int depth = script_depth(vm);
+	int depth = script_depth(vm) - 1; /* without the call from C that starts all */
 	char line[64];
 
 	vm->error_bytes = 0;
@@ -174,7 +174,9 @@ enum script_result script_result_of(struct script_vm *vm, int status)
 	}
 	if (vm->ending != SCRIPT_OK)
 		return vm->ending;
-	if (status == LUA_ERRMEM)
-		return SCRIPT_OVER_MEMORY;
+	/* The second: what luaL_Buffer raises, which allocates by itself. */
+	if (status == LUA_ERRMEM ||
+		(vm->refused != SCRIPT_OK && strstr(vm->error, "not enough memory")))
+		return vm->refused != SCRIPT_OK ? vm->refused : SCRIPT_OVER_MEMORY;
 	return strstr(vm->error, "stack overflow") ? SCRIPT_TOO_DEEP : SCRIPT_ERROR;
 }

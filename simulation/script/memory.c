@@ -24,26 +24,22 @@ static void end_soon(struct script_vm *vm, enum script_result result)
  * written here because no message handler is called for that. */
 static void *refuse(struct script_vm *vm, void *block, size_t bytes, enum script_result result)
 {
+	bool again = vm->refused_block == block && vm->refused_bytes == bytes;
 	char text[128];
 	int n;
 
-	if (vm->refused_block == block && vm->refused_bytes == bytes) {
-		vm->refused_block = NULL;
-		vm->refused_bytes = 0;
-		if (atomic_load_explicit(&vm->sequence, memory_order_relaxed) & 1) {
-			n = snprintf(text, sizeof(text),
-				"out of memory: a block of %zu bytes (a block may have %u, the map "
-				"%u, %u in use)",
-				bytes, SCRIPT_BLOCK_BYTES, vm->config.memory_bytes,
-				vm->arena.used_bytes);
-			vm->ending = result;
-			script_trace(vm, 0, text, (size_t)n);
-		}
-		return NULL;
-	}
 	vm->refused_block = block;
-	vm->refused_bytes = bytes;
-	counter_add(&vm->values[SCRIPT_COUNT_EMERGENCIES], 1);
+	vm->refused_bytes = again ? 0 : bytes;
+	vm->refused = result;
+	if (!again)
+		counter_add(&vm->values[SCRIPT_COUNT_EMERGENCIES], 1);
+	if (atomic_load_explicit(&vm->sequence, memory_order_relaxed) & 1) {
+		n = snprintf(text, sizeof(text),
+			"out of memory: a block of %zu bytes (a block may have %u, the map %u, %u "
+			"in use)",
+			bytes, SCRIPT_BLOCK_BYTES, vm->config.memory_bytes, vm->arena.used_bytes);
+		script_trace(vm, 0, text, (size_t)n);
+	}
 	return NULL;
 }
 

@@ -83,6 +83,9 @@ static bool class_has(unsigned char c, unsigned char class)
 	case 'x':
 		in = isxdigit(c);
 		break;
+	case 'z': /* not in the manual any more, but still known to stock Lua */
+		in = c == 0;
+		break;
 	default:
 		return class == c;
 	}

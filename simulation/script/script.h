@@ -164,8 +164,8 @@ enum script_result script_vm_tick(struct script_vm *vm, uint32_t npc_index);
 /* Once a tick, after the handlers: a bounded step of the collector (gc_step_kib). */
 void script_vm_gc(struct script_vm *vm);
 
-/* Errors with their tracebacks, and log(...) lines, for the log thread. When SCRIPT_TEXTS wait, new
- * ones are dropped and counted. */
+/* Errors with their tracebacks, and log(...) lines, for the log thread. When SCRIPT_TEXTS wait
+ * (half of that for log lines), new ones are dropped and counted. */
 enum script_text_kind { SCRIPT_TEXT_LOG, SCRIPT_TEXT_ERROR };
 
 struct script_text {

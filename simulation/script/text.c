@@ -9,7 +9,9 @@ void script_text_push(struct script_vm *vm, enum script_text_kind kind, enum scr
 	uint32_t head = atomic_load_explicit(&vm->text_head, memory_order_relaxed);
 	struct script_text *slot = &vm->texts[head % SCRIPT_TEXTS];
 
-	if (head - atomic_load_explicit(&vm->text_tail, memory_order_acquire) == SCRIPT_TEXTS) {
+	/* Log lines leave half of the room to errors. */
+	if (head - atomic_load_explicit(&vm->text_tail, memory_order_acquire) >=
+		(kind == SCRIPT_TEXT_LOG ? SCRIPT_TEXTS / 2 : SCRIPT_TEXTS)) {
 		counter_add(&vm->values[SCRIPT_COUNT_TEXTS_LOST], 1);
 		return;
 	}

@@ -50,12 +50,13 @@ struct script_vm {
 	const struct script_ops *ops;
 	void *ctx;
 	enum script_context context;
-	enum script_result ending; /* why the running call is being ended; SCRIPT_OK: it is not */
-	volatile bool armed;       /* the hook is set; the signal handler writes it too */
-	uint32_t soft_bytes;       /* arena use at which the running call is ended */
-	void *strings_block;       /* Lua's own, which may be larger than a script's */
-	void *refused_block;       /* of the last refusal, */
-	size_t refused_bytes;      /* to tell a second try from a new one */
+	enum script_result ending;  /* why the running call is being ended; SCRIPT_OK: it is not */
+	volatile bool armed;        /* the hook is set; the signal handler writes it too */
+	uint32_t soft_bytes;        /* arena use at which the running call is ended */
+	void *strings_block;        /* Lua's own, which may be larger than a script's */
+	void *refused_block;        /* of the last refusal, */
+	size_t refused_bytes;       /* to tell a second try from a new one */
+	enum script_result refused; /* what the last refusal comes to */
 	bool booting;
 	uint32_t running_npc;
 	uint64_t running_player;

@@ -171,6 +171,7 @@ void script_watch_begin(struct script_vm *vm, enum script_context context)
 	vm->ending = SCRIPT_OK;
 	vm->error_bytes = 0;
 	vm->error[0] = '\0';
+	vm->refused = SCRIPT_OK;
 	vm->refused_block = NULL;
 	vm->refused_bytes = 0;
 	if (used + SCRIPT_ALLOWANCE_BYTES > soft)

@@ -1,0 +1,125 @@
+#include "simulation/script/test_host.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <cmocka.h>
+
+static bool host_actor(void *ctx, uint64_t actor, struct script_actor *out)
+{
+	struct test_host *host = ctx;
+	const struct script_npc *npc;
+
+	memset(out, 0, sizeof(*out));
+	if (actor == TEST_PLAYER) {
+		strcpy(out->name, "Ada");
+		out->x_mm = 3000;
+		out->y_mm = 4500;
+		out->kind = SCRIPT_ACTOR_PLAYER;
+		return true;
+	}
+	if (actor == 0 || actor > script_vm_npc_count(host->vm))
+		return false;
+	npc = script_vm_npc(host->vm, (uint32_t)actor - 1);
+	memcpy(out->name, npc->name, sizeof(out->name));
+	out->x_mm = npc->x_mm;
+	out->y_mm = npc->y_mm;
+	out->kind = SCRIPT_ACTOR_NPC;
+	return true;
+}
+
+static bool host_say(void *ctx, uint64_t npc, uint64_t player, const char *text, uint32_t bytes)
+{
+	struct test_host *host = ctx;
+
+	(void)npc;
+	memcpy(host->said, text, bytes);
+	host->said[bytes] = '\0';
+	host->says++;
+	return player == TEST_PLAYER;
+}
+
+static void host_move(void *ctx, uint64_t npc, int8_t dx, int8_t dy)
+{
+	struct test_host *host = ctx;
+
+	(void)npc;
+	host->dx = dx;
+	host->dy = dy;
+	host->moves++;
+}
+
+static uint64_t host_random(void *ctx)
+{
+	struct test_host *host = ctx;
+
+	host->random = host->random * 6364136223846793005u + 1442695040888963407u;
+	return host->random ^ host->random >> 29;
+}
+
+static uint32_t host_tick(void *ctx)
+{
+	return ((struct test_host *)ctx)->tick;
+}
+
+static const struct script_ops ops = {host_actor, host_say, host_move, host_random, host_tick};
+
+/* A test that failed could not stop its own: the next one does. */
+static struct test_host leftover;
+
+void test_host_start(struct test_host *host, uint32_t memory_bytes)
+{
+	if (leftover.vm)
+		test_host_stop(&leftover);
+	memset(host, 0, sizeof(*host));
+	script_config_defaults(&host->config);
+	strcpy(host->config.map, "test");
+	host->config.memory_bytes = memory_bytes;
+	assert_int_equal(script_watchdog_start(&host->config.watchdog, 1000), 0);
+	assert_int_equal(script_vm_new(&host->vm, &host->config, &ops, host), 0);
+	leftover = *host;
+}
+
+void test_host_stop(struct test_host *host)
+{
+	script_vm_free(host->vm);
+	script_watchdog_stop(host->config.watchdog);
+	leftover.vm = NULL;
+}
+
+enum script_result test_host_load(struct test_host *host, const char *source)
+{
+	uint32_t first = script_vm_npc_count(host->vm);
+	enum script_result result = script_vm_load(
+		host->vm, "test.lua", source, strlen(source), host->error, sizeof(host->error));
+
+	for (uint32_t i = first; i < script_vm_npc_count(host->vm); i++)
+		script_vm_bind(host->vm, i, i + 1);
+	return result;
+}
+
+void test_host_load_ok(struct test_host *host, const char *source)
+{
+	if (test_host_load(host, source) != SCRIPT_OK)
+		fail_msg("%s\nin: %s", host->error, source);
+}
+
+uint32_t test_host_npc(struct test_host *host, const char *name)
+{
+	for (uint32_t i = script_vm_npc_count(host->vm); i-- > 0;)
+		if (strcmp(script_vm_npc(host->vm, i)->name, name) == 0)
+			return i;
+	fail_msg("no NPC %s", name);
+	return 0;
+}
+
+const char *test_host_error(struct test_host *host)
+{
+	static struct script_text text;
+
+	while (script_vm_text_pop(host->vm, &text))
+		if (text.kind == SCRIPT_TEXT_ERROR)
+			return text.text;
+	return "";
+}

@@ -1,0 +1,37 @@
+/* test_host: a map for the tests of this folder. It notes what scripts say and do. */
+#ifndef SW_SIMULATION_SCRIPT_TEST_HOST_H
+#define SW_SIMULATION_SCRIPT_TEST_HOST_H
+
+#include "simulation/script/vm.h"
+
+#define TEST_PLAYER 1000001u /* handle of the player "Ada"; an NPC's is its index + 1 */
+#define TEST_GHOST  1000002u /* of a player who left */
+
+struct test_host {
+	struct script_vm *vm;
+	struct script_config config;
+	uint32_t tick;
+	uint64_t random;
+	uint32_t says, moves;
+	int8_t dx, dy;
+	char said[SCRIPT_SAY_BYTES + 1];
+	char error[SCRIPT_TEXT_BYTES]; /* of the last load */
+};
+
+/* Starts a watchdog and a VM. Fails the test when it cannot. */
+void test_host_start(struct test_host *host, uint32_t memory_bytes);
+void test_host_stop(struct test_host *host);
+
+/* Loads a file named test.lua and binds its NPCs. */
+enum script_result test_host_load(struct test_host *host, const char *source);
+
+/* Loads it; fails the test with the error. */
+void test_host_load_ok(struct test_host *host, const char *source);
+
+/* Index of an NPC; fails the test when there is none. The newest of that name. */
+uint32_t test_host_npc(struct test_host *host, const char *name);
+
+/* The oldest error's text, "" if there is none. Valid until the next call. */
+const char *test_host_error(struct test_host *host);
+
+#endif
