@@ -1,7 +1,7 @@
 /* sample_walk: the client library in one page. Connects, walks a square, prints who it sees,
  *leaves.
  *
- *	stormweir-sample-walk ADDRESS PORT TICKET-FILE     (the ticket's raw bytes) */
+ *	stormweir-walk ADDRESS PORT TICKET-FILE     (the ticket's raw bytes) */
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -24,7 +24,7 @@ static const char *program;
 static char folder[] = "/tmp/stormweir-bot-test.XXXXXX";
 static char tickets[64], report[64];
 static struct fake_server server;
-static uint32_t stop_at_tick, stop_reason;
+static uint32_t stop_at_tick, stop_reason, still_at_tick, inputs_after_still;
 
 /* One ticket a line; %u in the format is the character. */
 static void write_tickets(const char *format, uint32_t count)
@@ -80,6 +80,10 @@ static int run_bot(const char *arguments)
 			fake_tick(&server);
 			if (server.tick == stop_at_tick)
 				fake_stop(&server, stop_reason);
+			if (still_at_tick && server.tick == still_at_tick)
+				kill(child, SIGUSR1);
+			if (still_at_tick && server.tick == still_at_tick + 8)
+				inputs_after_still = server.inputs;
 		}
 		usleep(500);
 	}
@@ -94,7 +98,7 @@ static int run_bot(const char *arguments)
 static int set_up(void **state)
 {
 	(void)state;
-	stop_at_tick = 0;
+	stop_at_tick = still_at_tick = 0;
 	return fake_open(&server) ? 0 : -1;
 }
 
@@ -185,6 +189,16 @@ static void an_npc_is_clicked_by_name(void **state)
 	assert_int_equal(run_bot("--bots 2 --seconds 1 --click Nobody"), 1);
 }
 
+static void a_signal_makes_all_stand_still(void **state)
+{
+	(void)state;
+	write_tickets("", 5);
+	still_at_tick = server.tick + 20;
+	assert_int_equal(run_bot("--bots 5 --connects-per-s 1000 --seconds 2"), 0);
+	assert_true(inputs_after_still > 0);
+	assert_int_equal(server.inputs, inputs_after_still);
+}
+
 static void wrong_usage_is_2(void **state)
 {
 	static const char *const lines[] = {"--bots 0", "--bots x", "--bots -1", "--walk backwards",
@@ -206,6 +220,7 @@ int main(int argc, char **argv)
 		TEST(the_servers_end_is_judged_by_its_reason),
 		TEST(a_lost_reliable_message_is_not_well),
 		TEST(an_npc_is_clicked_by_name),
+		TEST(a_signal_makes_all_stand_still),
 		TEST(wrong_usage_is_2),
 	};
 	int failed;

@@ -20,12 +20,14 @@
 #define READY_MAX      256
 #define FAILURES_SHOWN 10
 
-static volatile sig_atomic_t interrupted;
+static volatile sig_atomic_t interrupted, stand_still;
 
 static void on_signal(int signal_number)
 {
-	(void)signal_number;
-	interrupted++; /* a second one does not wait for good-byes */
+	if (signal_number == SIGUSR1)
+		stand_still = 1;
+	else
+		interrupted++; /* a second one does not wait for good-byes */
 }
 
 struct crowd {
@@ -101,7 +103,7 @@ static bool step_all(struct crowd *crowd, uint64_t now_ns)
 {
 	const struct options *options = &crowd->options;
 	uint64_t age_s = (now_ns - crowd->start_ns) / NS_PER_S;
-	bool walk = !options->still &&
+	bool walk = !options->still && !stand_still &&
 		    (!options->seconds || age_s + options->stand_still_last_s < options->seconds);
 	bool all_closed = crowd->opened == options->bots;
 
@@ -248,6 +250,7 @@ int main(int argc, char **argv)
 		return 2;
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
+	sigaction(SIGUSR1, &action, NULL);
 	if (!getrlimit(RLIMIT_NOFILE, &files)) { /* one socket a bot */
 		files.rlim_cur = files.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &files);

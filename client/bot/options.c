@@ -61,7 +61,8 @@ static void help(void)
 	STRINGS(STRING_HELP)
 	NUMBERS(NUMBER_HELP)
 	FLAGS(FLAG_HELP)
-	printf("\nExit code: 0 all bots were well, 1 some were not (the report names them), 2 "
+	printf("\nSIGUSR1: stand still from now on. Ctrl-C: leave.\n"
+	       "Exit code: 0 all bots were well, 1 some were not (the report names them), 2 "
 	       "usage.\n");
 }
 

@@ -1,0 +1,188 @@
+# e2e.sh: what end-to-end tests share, on top of tools/stage.sh. Sourced; `bin` is the folder of the programs.
+# shellcheck shell=bash
+# shellcheck disable=SC2154 # stage_* and wire_* are of tools/stage.sh, bin of who sources this
+
+e2e_start=$SECONDS
+
+step() {
+	printf '%3d s  %s\n' $((SECONDS - e2e_start)) "$*"
+}
+
+die() {
+	printf '%3d s  FAILED: %s\n' $((SECONDS - e2e_start)) "$*" >&2
+	exit 1
+}
+
+e2e_begin() {
+	local dir
+	dir=$(mktemp -d /tmp/sw-e2e-XXXXXX) || exit 1
+	stage_init "$dir" "e$((RANDOM % 10000))" dev "$(stage_free_port)" off
+	stage_bin=$bin
+	e2e_ok=0
+	trap e2e_end EXIT
+	trap 'exit 130' INT TERM HUP
+	stage_up || die "the stage could not be set up"
+}
+
+e2e_passed() {
+	e2e_ok=1
+	step "passed"
+}
+
+# Always, however the test ended; shows what is needed to see why it failed.
+e2e_end() {
+	local file
+	trap '' INT TERM HUP
+	trap - EXIT
+	for file in "$stage_run"/*.pid; do
+		[[ -e $file ]] && process_stop "$file" INT 10
+	done
+	if ((!e2e_ok)); then
+		for file in "$stage_log"/*.log "$stage_run"/*.log; do
+			[[ -s $file ]] && echo "---- ${file##*/}" >&2 && tail -n 15 "$file" >&2
+		done
+	fi
+	stage_down || {
+		echo "something could not be cleaned up" >&2
+		e2e_ok=0
+	}
+	rm -rf "$stage_dir"
+	exit $((!e2e_ok))
+}
+
+# must_not_start SERVICE: the server ends by itself, with a non-zero exit code and a line that names the service.
+must_not_start() {
+	local code
+	if stage_server_start 2>"$stage_run/start.log"; then
+		die "the server started without $1"
+	fi
+	wait $! # the server: process_spawn ran it as our child
+	code=$?
+	stage_server_stop || die "without $1 the server did not end by itself"
+	((code != 0 && code < 128)) || die "without $1 the exit code was $code"
+	grep -qi "$1" "$stage_log/stormweir.log" || die "without $1 the log does not name it"
+}
+
+# bots_start NAME FIRST-CHARACTER COUNT OPTIONS: in the background, until bots_wait.
+bots_start() {
+	local name=$1 first=$2 count=$3
+	shift 3
+	stage_tickets "$first" "$count" "$name" "$stage_run/$name.tickets" || die "no tickets for $name"
+	process_spawn "$stage_run/$name.pid" "$stage_run/$name.log" ip netns exec "$stage_ns" \
+		"$stage_bin/stormweir-bot" --server "$wire_server_ip" --port 7777 \
+		--tickets "$stage_run/$name.tickets" --bots "$count" "$@"
+	declare -g "e2e_pid_$name=$!"
+}
+
+# bots_run NAME FIRST-CHARACTER COUNT OPTIONS: to the end; returns the bots' verdict.
+bots_run() {
+	local pid
+	bots_start "$@"
+	pid=e2e_pid_$1
+	wait "${!pid}" && rm -f "$stage_run/$1.pid"
+}
+
+bots_live() {
+	[[ -n $(process_pid "$stage_run/$1.pid") ]] || die "the bots called $1 have ended by themselves"
+}
+
+bots_wait() {
+	local pid=e2e_pid_$1
+	wait "${!pid}" || die "the bots called $1 were not well"
+	rm -f "$stage_run/$1.pid"
+	tail -n 1 "$stage_run/$1.log"
+}
+
+stand_still() {
+	bots_live "$1"
+	kill -USR1 "$(process_pid "$stage_run/$1.pid")"
+}
+
+rude() {
+	stage_client "$stage_bin/stormweir-rude" "$wire_server_ip" 7777 "$@"
+}
+
+# refused REASON TICKETS [OPTIONS]: one bot with the first ticket of the file is refused with this reason.
+refused() {
+	local reason=$1 tickets=$2
+	shift 2
+	stage_client "$stage_bin/stormweir-bot" --server "$wire_server_ip" --port 7777 \
+		--tickets "$tickets" --seconds 8 --expect-refused "$reason" "$@" \
+		>"$stage_run/refused.log" 2>&1 || die "not refused with $reason"
+}
+
+# closed NUMBER RUDE-ARGUMENTS: the server closes this rude client with this reason.
+closed() {
+	local reason=$1 got
+	shift
+	got=$(rude "$@") || die "rude $* could not connect"
+	[[ $got == "$reason" ]] || die "rude $*: the server closed with $got, not $reason"
+}
+
+# Tickets that must age: they expire after a second, and 30 s are allowed for clocks.
+tickets_early() {
+	"$stage_bin/swctl" ticket --key "$stage_key" --character 9001 --name old --ttl 1 \
+		--out "$stage_run/expired" >/dev/null || die "no expired ticket"
+}
+
+bad_clients() {
+	local tickets=$stage_run/bad base64
+	stage_tickets 9101 1 realm "$tickets.one" || die "no tickets"
+
+	# A signature with one bit changed. It ends 3 bytes before the ticket's end, if key_id is 1.
+	base64=$(head -n 1 "$tickets.one")
+	base64 -d <<<"$base64" >"$tickets.raw"
+	flip_byte "$tickets.raw" $(($(stat -c %s "$tickets.raw") - 10))
+	base64 -w 0 "$tickets.raw" >"$tickets.forged" && echo >>"$tickets.forged"
+	refused TICKET_FORGED "$tickets.forged"
+
+	head -c 20 "$tickets.raw" | base64 -w 0 >"$tickets.short" && echo >>"$tickets.short"
+	refused TICKET_MALFORMED "$tickets.short"
+	refused WRONG_VERSION "$tickets.one" --protocol-version 77
+	refused TICKET_EXPIRED "$stage_run/expired"
+
+	"$stage_bin/swctl" ticket --key "$stage_key" --character 9102 --name realm --realm 2 \
+		--out "$tickets.realm" >/dev/null || die "no ticket of another realm"
+	refused TICKET_WRONG_REALM "$tickets.realm"
+
+	bots_run once 9103 1 --seconds 1 || die "a good ticket was not taken"
+	refused TICKET_USED "$stage_run/once.tickets"
+
+	"$stage_bin/swctl" ticket --key "$stage_key" --character 9104 --name rude --raw \
+		--out "$tickets.rude" >/dev/null || die "no raw ticket"
+	closed 11 hello
+	closed 11 play "$tickets.rude"
+	closed 16 large 20000
+	rude noise 5000
+	bots_live good
+}
+
+# flip_byte FILE OFFSET
+flip_byte() {
+	local old
+	old=$(od -An -tu1 -j "$2" -N 1 "$1")
+	# shellcheck disable=SC2059 # the format is the octal escape
+	printf "\\$(printf %o $((old ^ 1)))" | dd of="$1" bs=1 seek="$2" conv=notrunc status=none
+}
+
+health_body() {
+	curl -sS --max-time 2 "http://127.0.0.1:$stage_http_port/health"
+}
+
+says_redis() {
+	! stage_healthy && health_body | grep -qi redis
+}
+
+says_postgres() {
+	! stage_healthy && health_body | grep -qi postgres
+}
+
+# health_until WHAT COMMAND: waits up to 20 s.
+health_until() {
+	local turns=100
+	until "$2" >/dev/null 2>&1; do
+		((turns-- > 0)) || die "/health never $1: $(health_body 2>&1)"
+		[[ -n $(process_pid "$stage_dir/stormweir.pid") ]] || die "the server has ended"
+		sleep 0.2
+	done
+}

@@ -1,0 +1,88 @@
+#!/usr/bin/env bash
+# first_light.sh BIN: the whole machine on real input. Stock libenet clients in a network namespace, the server on
+# AF_XDP, a private Redis and PostgreSQL.
+#
+#   1. without Redis, or without PostgreSQL, the server says so and does not start;
+#   2. 100 bots walk 30 s, see each other come and go, talk to an NPC, lose no reliable message;
+#   3. SIGTERM, start again: everyone is where they were;
+#   4. bad clients beside good ones are refused by the right name and disturb nobody;
+#   5. Redis and then PostgreSQL are killed: play goes on, /health says so, recovery is automatic;
+#   6. SIGTERM, start again: everyone is where they were.
+#
+# Leaves nothing behind: no process, namespace, interface or file.
+set -uo pipefail
+[[ $# == 1 ]] || {
+	echo "usage: $0 FOLDER-OF-PROGRAMS" >&2
+	exit 2
+}
+((EUID == 0)) || {
+	echo "skipped: a network namespace needs root"
+	exit 77
+}
+bin=$(cd "$1" && pwd)
+# shellcheck source=tools/stage.sh
+. "$(cd "$(dirname "$0")/../.." && pwd)/tools/stage.sh"
+# shellcheck source=tests/e2e/e2e.sh
+. "$(dirname "$0")/e2e.sh"
+e2e_begin
+
+step "without Redis or PostgreSQL there is no start"
+services_redis_stop "$stage_dir"
+must_not_start Redis
+services_redis_start "$stage_dir" || die "Redis did not start"
+services_postgres_stop "$stage_dir"
+must_not_start PostgreSQL
+services_postgres_start "$stage_dir" "$stage_fsync" || die "PostgreSQL did not start"
+
+step "100 bots walk for 30 s"
+stage_server_start || die "the server did not start"
+tickets_early
+bots_start walkers 1001 100 --expect-enters 20 --expect-leaves 100 --click "Old Tom" \
+	--expect-disconnect SERVER_STOPPING --report "$stage_run/walk.json"
+sleep 12
+# Ten more come for a while: the walkers see them go.
+bots_run visitors 2001 10 --seconds 8 --leave-over 3 || die "the visitors were not well"
+sleep 10
+stand_still walkers
+sleep 2
+
+step "stop and start: everyone is where they were"
+stage_server_stop || die "the server did not stop in order"
+bots_wait walkers
+stage_server_start || die "the server did not start again"
+bots_run returned 1001 100 --seconds 3 --walk still --connects-per-s 200 \
+	--expect-positions "$stage_run/walk.json" || die "someone was not where they were"
+
+step "bad clients beside good ones"
+bots_start good 3001 40 --expect-enters 1 --expect-disconnect SERVER_STOPPING \
+	--report "$stage_run/good.json"
+sleep 2
+bad_clients
+
+step "Redis is killed and comes back"
+kill -KILL "$(process_pid "$stage_dir/redis/redis.pid")"
+health_until "says redis" says_redis
+sleep 1
+services_redis_start "$stage_dir" || die "Redis did not start again"
+health_until "is good again" stage_healthy
+bots_run after_redis 4001 5 --seconds 1 || die "nobody could join after Redis came back"
+
+step "PostgreSQL is killed and comes back"
+kill -KILL "$(process_pid "$stage_dir/postgres.pid")"
+health_until "says postgres" says_postgres
+sleep 1
+services_postgres_start "$stage_dir" "$stage_fsync" || die "PostgreSQL did not start again"
+health_until "is good again" stage_healthy
+bots_run after_postgres 5001 5 --seconds 1 || die "nobody could join after PostgreSQL came back"
+bots_live good
+
+step "stop and start: everyone is where they were"
+stand_still good
+sleep 2
+stage_server_stop || die "the server did not stop in order"
+bots_wait good
+stage_server_start || die "the server did not start again"
+bots_run good_again 3001 40 --seconds 2 --walk still --expect-positions "$stage_run/good.json" ||
+	die "someone was not where they were"
+stage_server_stop || die "the server did not stop in order"
+e2e_passed
