@@ -144,7 +144,7 @@ stage_tickets() {
 }
 
 stage_client() {
-	ip netns exec "$stage_ns" "$@"
+	nsenter --net="/run/netns/$stage_ns" "$@"
 }
 
 # stage_bots_start COUNT [options]: each start takes fresh tickets for the same characters.
@@ -153,7 +153,7 @@ stage_bots_start() {
 	shift
 	: >"$stage_log/bots.log"
 	stage_tickets 1000001 "$count" bot "$stage_run/bots.tickets" || return 1
-	process_spawn "$stage_dir/bots.pid" "$stage_log/bots.log" ip netns exec "$stage_ns" \
+	process_spawn "$stage_dir/bots.pid" "$stage_log/bots.log" nsenter --net="/run/netns/$stage_ns" \
 		"$stage_bin/stormweir-bot" --server "$wire_server_ip" --port 7777 \
 		--tickets "$stage_run/bots.tickets" --bots "$count" "$@"
 }

@@ -23,9 +23,9 @@ suite() {
 	((EUID == 0)) || as_root chown -R "$(id -u):$(id -g)" "build/$preset/Testing"
 }
 
-# sanitizer PRESET LABEL: builds and runs the tests that carry the label.
+# sanitizer PRESET LABEL: builds it and runs the tests that carry the label.
 sanitizer() {
-	if (build "$1" "tests_$2"); then
+	if (build "$1"); then
 		suite "$1" -L "^$2\$"
 	else
 		failed=1

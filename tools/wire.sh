@@ -1,6 +1,9 @@
 # wire.sh: the everyday wire, a veth pair whose client end lives in a network namespace of its own,
 # and hugepages on loan. Needs root. Sourced by tools/stage.sh.
 #
+# Clients enter with nsenter and not with ip netns exec, which needs a / that is a mount point: a chroot
+# has none.
+#
 # The server's end has no address and no IPv6: only DPDK's AF_XDP socket answers on it.
 # shellcheck shell=bash
 
@@ -15,10 +18,10 @@ wire_up() {
 		ip link add "$server" type veth peer name "$client" netns "$ns" || return 1
 	[[ ! -e /proc/sys/net/ipv6/conf/$server ]] ||
 		echo 1 >"/proc/sys/net/ipv6/conf/$server/disable_ipv6"
-	ip netns exec "$ns" sh -c "[ ! -e /proc/sys/net/ipv6 ] ||
+	nsenter --net="/run/netns/$ns" sh -c "[ ! -e /proc/sys/net/ipv6 ] ||
 		echo 1 >/proc/sys/net/ipv6/conf/$client/disable_ipv6"
 	# veth leaves transmit checksums to hardware that is not there; the server verifies them.
-	ip netns exec "$ns" ethtool -K "$client" tx off >/dev/null &&
+	nsenter --net="/run/netns/$ns" ethtool -K "$client" tx off >/dev/null &&
 		ip -n "$ns" link set lo up &&
 		ip -n "$ns" address add "$wire_client_ip/24" dev "$client" &&
 		ip -n "$ns" link set "$client" up &&
