@@ -12,8 +12,7 @@ static bool within_reach(const struct sim_entity *a, const struct sim_entity *b)
 }
 
 /* Returns an ActionRefusal; ACTION_REFUSAL_NONE when it was done. */
-static uint32_t click(
-	struct sim_shard *s, struct sim_map *m, uint32_t slot, uint32_t actor_id, uint32_t *cost)
+static uint32_t click(struct sim_map *m, uint32_t slot, uint32_t actor_id, uint32_t *cost)
 {
 	uint32_t target = sim_slot_of_wire_id(m, actor_id);
 
@@ -26,8 +25,8 @@ static uint32_t click(
 		return SW__ACTION_REFUSAL__NOT_AN_NPC;
 	if (!within_reach(&m->entities[slot], &m->entities[target]))
 		return SW__ACTION_REFUSAL__TOO_FAR;
-	return sim_npc_click(s, m, target, slot, cost) ? SW__ACTION_REFUSAL__ACTION_REFUSAL_NONE
-						       : SW__ACTION_REFUSAL__SCRIPT_FAILED;
+	return sim_npc_click(m, target, slot, cost) ? SW__ACTION_REFUSAL__ACTION_REFUSAL_NONE
+						    : SW__ACTION_REFUSAL__SCRIPT_FAILED;
 }
 
 uint32_t sim_action_do(struct sim_shard *s, struct sim_map *m, const struct sim_action *action)
@@ -38,7 +37,7 @@ uint32_t sim_action_do(struct sim_shard *s, struct sim_map *m, const struct sim_
 		m->entities[action->slot].generation != action->generation)
 		return cost;
 	sim_player(m, action->slot)->actions--;
-	refusal = click(s, m, action->slot, action->actor_id, &cost);
+	refusal = click(m, action->slot, action->actor_id, &cost);
 	if (refusal) {
 		sim_send_refused(s, m, action->slot, action->type, refusal);
 		cost += SIM_COST_SEND;

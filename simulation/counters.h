@@ -54,7 +54,7 @@
 	X(LEAVES_OF_VIEW,     "leaves_of_view",     COUNTER_SUM,   "actors that left a player's view")                    \
 	X(VIEW_CHANGES,       "view_changes",       COUNTER_SUM,   "view change messages sent")                           \
 	X(RELIABLE_QUEUED,    "reliable_queued",    COUNTER_SUM,   "reliable messages that waited in the shard for a full ring") \
-	X(SCRIPT_TICKS_SKIPPED, "script_ticks_skipped", COUNTER_SUM, "NPC ticks left out: the map's script budget of the tick was spent") \
+	X(SCRIPT_TICKS_CUT,   "script_ticks_cut",   COUNTER_SUM,   "map ticks in which NPCs had to wait: the script budget was spent") \
 	X(LOG_LOST,           "log_lost",           COUNTER_SUM,   "log events dropped: the log ring was full")
 
 #define SIM_COUNTER_ENUM(id, name, kind, help) SIM_##id,

@@ -1,20 +1,227 @@
 #include "simulation/npc.h"
 
-bool sim_npc_click(
-	struct sim_shard *s, struct sim_map *m, uint32_t npc, uint32_t player, uint32_t *cost)
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "proto/client.pb-c.h"
+#include "simulation/entity.h"
+#include "simulation/random.h"
+#include "simulation/script/script.h"
+#include "simulation/send.h"
+
+_Static_assert(SCRIPT_NAME_BYTES == CHARACTER_NAME_BYTES, "an actor's name fits either way");
+
+/* ---- what the map provides to its script ---- */
+
+static bool op_actor(void *ctx, uint64_t actor, struct script_actor *out)
 {
-	(void)s;
-	(void)m;
-	(void)npc;
-	(void)player;
-	(void)cost;
-	return false;
+	const struct sim_map *m = ctx;
+	uint32_t slot = sim_slot_of_handle(m, actor);
+
+	if (slot == SIM_NONE)
+		return false;
+	memset(out, 0, sizeof(*out));
+	out->x_mm = m->entities[slot].x_mm;
+	out->y_mm = m->entities[slot].y_mm;
+	out->kind = (enum script_actor_kind)m->entities[slot].kind;
+	if (slot < m->player_slots)
+		memcpy(out->name, m->players_table[slot].name, CHARACTER_NAME_BYTES);
+	else if (slot < m->player_slots + m->npc_slots)
+		memcpy(out->name, m->npcs[slot - m->player_slots].name, CHARACTER_NAME_BYTES);
+	return true;
+}
+
+static bool op_say(void *ctx, uint64_t npc, uint64_t player, const char *text, uint32_t bytes)
+{
+	struct sim_map *m = ctx;
+	uint32_t from = sim_slot_of_handle(m, npc), to = sim_slot_of_handle(m, player);
+	Sw__Dialogue dialogue = SW__DIALOGUE__INIT;
+	char copy[SCRIPT_SAY_BYTES + 1];
+
+	if (from == SIM_NONE || to == SIM_NONE || to >= m->player_slots || bytes > SCRIPT_SAY_BYTES)
+		return false;
+	memcpy(copy, text, bytes);
+	copy[bytes] = '\0';
+	dialogue.actor_id = m->entities[from].wire_id;
+	dialogue.text = copy;
+	return sim_send_reliable(m->shard, m, to, SW_CHANNEL_SESSION,
+		(uint32_t)sw__dialogue__pack(&dialogue, sim_send_begin(m->shard, SW_MSG_DIALOGUE)));
+}
+
+static void op_move(void *ctx, uint64_t npc, int8_t dx, int8_t dy)
+{
+	struct sim_map *m = ctx;
+	uint32_t slot = sim_slot_of_handle(m, npc);
+
+	if (slot == SIM_NONE || slot < m->player_slots || slot >= m->player_slots + m->npc_slots)
+		return;
+	m->npcs[slot - m->player_slots].dx = dx;
+	m->npcs[slot - m->player_slots].dy = dy;
+}
+
+static uint64_t op_random(void *ctx)
+{
+	return sim_random(&((struct sim_map *)ctx)->random);
+}
+
+static uint32_t op_tick(void *ctx)
+{
+	return ((struct sim_map *)ctx)->tick;
+}
+
+static const struct script_ops ops = {op_actor, op_say, op_move, op_random, op_tick};
+
+/* ---- set-up ---- */
+
+static char *read_source(const char *path, size_t *bytes)
+{
+	FILE *file = fopen(path, "rb");
+	char *text = malloc(SCRIPT_SOURCE_MAX + 1);
+
+	if (!file || !text)
+		goto fail;
+	*bytes = fread(text, 1, SCRIPT_SOURCE_MAX + 1, file);
+	if (ferror(file))
+		goto fail;
+	if (*bytes > SCRIPT_SOURCE_MAX) {
+		errno = EFBIG;
+		goto fail;
+	}
+	fclose(file);
+	return text;
+fail:
+	if (file)
+		fclose(file);
+	free(text);
+	return NULL;
+}
+
+int sim_npc_load(struct sim_map *m, const struct sw_config *config, const struct sim_links *links,
+	char *error, size_t error_bytes)
+{
+	struct script_config script;
+	char path[2 * CONFIG_PATH_BYTES], why[1024] = "";
+	enum script_result result;
+	size_t bytes = 0;
+	char *text;
+	int status;
+
+	if (!m->config.script[0])
+		return 0;
+	if (!links->watchdog) {
+		snprintf(error, error_bytes,
+			"map %s: a script needs the watchdog, and there is none", m->config.name);
+		return -EINVAL;
+	}
+	snprintf(path, sizeof(path), "%s/%s", config->simulation.content, m->config.script);
+	text = read_source(path, &bytes);
+	if (!text) {
+		status = -errno;
+		snprintf(error, error_bytes, "map %s: %s: %s", m->config.name, path,
+			strerror(-status));
+		return status ? status : -EIO;
+	}
+	script_config_defaults(&script);
+	snprintf(script.map, sizeof(script.map), "%s", m->config.name);
+	script.index = m->index;
+	script.memory_bytes = config->simulation.script_memory_bytes;
+	script.watchdog = links->watchdog;
+	status = script_vm_new(&m->script, &script, &ops, m);
+	if (status) {
+		snprintf(error, error_bytes, "map %s: script VM: %s", m->config.name,
+			strerror(-status));
+		free(text);
+		return status;
+	}
+	result = script_vm_load(m->script, path, text, bytes, why, sizeof(why));
+	free(text);
+	if (result != SCRIPT_OK) {
+		snprintf(error, error_bytes, "map %s: %s (%s)", m->config.name, why,
+			script_result_name(result));
+		return -EINVAL;
+	}
+	m->npc_slots = script_vm_npc_count(m->script);
+	return 0;
+}
+
+int sim_npc_place(struct sim_map *m, char *error, size_t error_bytes)
+{
+	for (uint32_t i = 0; i < m->npc_slots; i++) {
+		const struct script_npc *declared = script_vm_npc(m->script, i);
+		struct sim_npc *npc = &m->npcs[i];
+		uint32_t slot = m->player_slots + i;
+
+		if (!sim_position_legal(m, declared->x_mm, declared->y_mm)) {
+			snprintf(error, error_bytes,
+				"map %s: NPC %s stands outside the map, at %d, %d mm",
+				m->config.name, declared->name, declared->x_mm, declared->y_mm);
+			return -EINVAL;
+		}
+		memcpy(npc->name, declared->name, sizeof(npc->name));
+		npc->name_bytes = (uint8_t)strnlen(npc->name, sizeof(npc->name) - 1);
+		npc->appearance = declared->appearance & 0xffffff;
+		npc->has_tick = declared->has_tick;
+		sim_entity_appear(m, slot, SIM_NPC, declared->x_mm, declared->y_mm, 0);
+		script_vm_bind(m->script, i, sim_handle(m, slot));
+	}
+	return 0;
+}
+
+/* ---- handlers ---- */
+
+static int64_t cost_of(enum script_result result, enum script_context context)
+{
+	struct script_config defaults;
+
+	if (result != SCRIPT_OVER_TIME && result != SCRIPT_OVER_STEPS)
+		return SIM_COST_SCRIPT;
+	script_config_defaults(&defaults);
+	return (int64_t)defaults.limit_us[context] * 1000;
+}
+
+bool sim_npc_click(struct sim_map *m, uint32_t npc, uint32_t player, uint32_t *cost)
+{
+	enum script_result result =
+		script_vm_click(m->script, npc - m->player_slots, sim_handle(m, player));
+
+	m->script_left_ns -= cost_of(result, SCRIPT_CONTEXT_NPC_CLICK);
+	*cost += SIM_COST_SCRIPT;
+	return result == SCRIPT_OK || result == SCRIPT_NO_HANDLER;
+}
+
+/* The handler's intent lasts for this tick. */
+static void npc_walk(struct sim_map *m, uint32_t i)
+{
+	struct sim_npc *npc = &m->npcs[i];
+	uint32_t slot = m->player_slots + i;
+
+	if (npc->dx || npc->dy || m->entities[slot].moving_mm_per_s)
+		sim_entity_walk(m, slot, SIM_NPC_MM_PER_S, npc->dx, npc->dy);
+	npc->dx = npc->dy = 0;
 }
 
 bool sim_npc_ticks(struct sim_shard *s, struct sim_map *m, struct sim_slice *slice)
 {
-	(void)s;
-	(void)m;
-	(void)slice;
+	for (; m->cursor < m->npc_slots; m->cursor++) {
+		uint32_t i = (m->npc_next + m->cursor) % m->npc_slots;
+
+		if (slice->left <= 0)
+			return false;
+		slice->left -= SIM_COST_SLOT;
+		if (!m->npcs[i].has_tick)
+			continue;
+		if (m->script_left_ns <= 0) {
+			/* Whoever waits is first next time; nobody waits for ever. */
+			m->npc_next = i;
+			sim_count(s, SIM_SCRIPT_TICKS_CUT, 1);
+			break;
+		}
+		m->script_left_ns -= cost_of(script_vm_tick(m->script, i), SCRIPT_CONTEXT_NPC_TICK);
+		npc_walk(m, i);
+		slice->left -= SIM_COST_SCRIPT;
+	}
+	if (m->script)
+		script_vm_gc(m->script);
 	return true;
 }

@@ -7,7 +7,9 @@
 #include "simulation/cycles.h"
 #include "simulation/entity.h"
 #include "simulation/interest.h"
+#include "simulation/npc.h"
 #include "simulation/random.h"
+#include "simulation/script/script.h"
 #include "simulation/state.h"
 
 #define X_SUM(id, name, kind, help) {name, help, kind},
@@ -71,12 +73,12 @@ static void lay_out_shard(struct layout *l, struct sim_shard *s, uint32_t outbox
 		lay_out_map(l, &s->maps[i]);
 }
 
-static void size_map(struct sim_map *m, const struct config_map *config, uint32_t index)
+/* m->npc_slots is known: the script has been loaded. */
+static void size_map(struct sim_map *m)
 {
+	const struct config_map *config = &m->config;
 	uint32_t cell_mm = (config->view_m * 1000 * 4 + 6) / 7;
 
-	m->config = *config;
-	m->index = index;
 	m->rules = (struct sw_move_map){
 		config->width_m * 1000, config->height_m * 1000, config->tick_hz};
 	for (;; cell_mm += cell_mm / 4 + 1) {
@@ -95,10 +97,8 @@ static void size_map(struct sim_map *m, const struct config_map *config, uint32_
 	m->period_ns = NS_PER_S / config->tick_hz;
 }
 
-static void start_map(struct sim_shard *s, struct sim_map *m, uint64_t seed, uint64_t now_ns)
+static void start_map(struct sim_map *m, uint64_t now_ns)
 {
-	m->shard = s;
-	m->random = seed;
 	m->due_ns = now_ns + m->period_ns;
 	for (uint32_t i = 0; i < m->slots; i++)
 		m->entities[i].cell = SIM_NONE;
@@ -164,11 +164,19 @@ struct sim_shard *sim_shard_new(const struct sw_config *config, uint32_t index,
 	take_config(s, config);
 	for (uint32_t i = 0; i < config->map_count; i++) {
 		struct sim_map *m = &s->maps[s->map_count];
+		uint64_t mix = seed + i * 0x632be59bd9b4e019ull;
 
 		if (config->maps[i].shard != index)
 			continue;
+		m->shard = s;
+		m->config = config->maps[i];
+		m->index = i;
 		m->number = s->map_count++;
-		size_map(m, &config->maps[i], i);
+		m->random =
+			sim_random(&mix); /* each map its own; a script may draw while it loads */
+		if (sim_npc_load(m, config, links, error, error_bytes))
+			goto fail;
+		size_map(m);
 	}
 	lay_out_shard(&layout, s, config->rings.slots);
 	s->memory_bytes = layout.used;
@@ -182,14 +190,15 @@ struct sim_shard *sim_shard_new(const struct sw_config *config, uint32_t index,
 	connect(s);
 	memset(s->seats, 0xff, (size_t)links->workers * s->peers_max * sizeof(*s->seats));
 	for (uint32_t i = 0; i < s->map_count; i++) {
-		uint64_t mix = seed + s->maps[i].index * 0x632be59bd9b4e019ull;
-
-		start_map(s, &s->maps[i], sim_random(&mix), now_ns);
+		start_map(&s->maps[i], now_ns);
+		if (sim_npc_place(&s->maps[i], error, error_bytes))
+			goto fail;
 	}
 	return s;
 no_memory:
 	snprintf(error, error_bytes, "shard %u: no memory for its maps (%zu MiB)", index,
 		layout.used >> 20);
+fail:
 	sim_shard_free(s);
 	return NULL;
 }
@@ -198,6 +207,9 @@ void sim_shard_free(struct sim_shard *s)
 {
 	if (!s)
 		return;
+	for (uint32_t i = 0; i < s->map_count; i++)
+		if (s->maps[i].script)
+			script_vm_free(s->maps[i].script);
 	free(s->memory);
 	free(s->maps);
 	free(s);
@@ -240,4 +252,12 @@ uint64_t sim_shard_last_tick_end_ns(const struct sim_shard *s)
 size_t sim_shard_bytes(const struct sim_shard *s)
 {
 	return s->memory_bytes;
+}
+
+struct script_vm *sim_shard_script(const struct sim_shard *s, uint32_t i)
+{
+	for (uint32_t at = 0; at < s->map_count; at++)
+		if (s->maps[at].script && !i--)
+			return s->maps[at].script;
+	return NULL;
 }

@@ -33,6 +33,7 @@
 #define SIM_ACTIONS_QUEUED     4u   /* actions of one player that wait for stage 5 */
 #define SIM_REFUSALS_PER_TICK  4u   /* ActionRefused of one player; beyond, counted in silence */
 #define SIM_WALK_MM_PER_S      5000u
+#define SIM_NPC_MM_PER_S       4000u
 #define SIM_MONSTER_MM_PER_S   2000u
 #define SIM_CLICK_RANGE_MM     10000
 #define SIM_ROUTE_CHECK_S      30u /* each player's route is told again so often (stage 1) */
@@ -135,7 +136,7 @@ struct sim_npc {
 	char name[CHARACTER_NAME_BYTES];
 	uint8_t name_bytes;
 	int8_t dx, dy; /* this tick's intent */
-	bool has_click, has_tick;
+	bool has_tick;
 	uint32_t appearance;
 };
 

@@ -2,7 +2,7 @@
 #include "common/log_events.h"
 #include "simulation/cycles.h"
 #include "simulation/inlet.h"
-#include "simulation/life.h"
+#include "simulation/script/script.h"
 #include "simulation/send.h"
 #include "simulation/state.h"
 
@@ -107,12 +107,23 @@ static void stop_when_empty(struct sim_shard *s)
 	s->stopped = msg_ring_push(s->links.to_control, &message);
 }
 
+/* The watchdog signals the thread that runs a VM: it must know this one. */
+static void own_scripts(struct sim_shard *s)
+{
+	for (uint32_t i = 0; i < s->map_count; i++)
+		if (s->maps[i].script)
+			script_vm_own(s->maps[i].script);
+	s->scripts_owned = true;
+}
+
 bool sim_shard_step(struct sim_shard *s, uint64_t now_ns)
 {
 	struct sim_slice drain = {.left = s->slice_ns, .now_ns = now_ns};
 	bool work;
 
 	s->now_ns = now_ns;
+	if (!s->scripts_owned)
+		own_scripts(s);
 	work = sim_inlets_drain(s, &drain);
 	work |= sim_send_retry(s);
 	stop_when_empty(s);
