@@ -65,14 +65,21 @@ bool msg_ring_push(struct msg_ring *ring, const struct msg *message)
 		       ring->ring, message, MSG_SLOT_BYTES, message->slots, NULL) != 0;
 }
 
-uint32_t msg_ring_room(const struct msg_ring *ring)
-{
-	return rte_ring_free_count(ring->ring);
-}
-
+/* rte_ring_count reads both tails plainly. With acquire, a consumer that has seen one ring's
+ * message also sees what its sender had pushed into another ring before: the order between rings
+ * that control/world relies on. */
 uint32_t msg_ring_used(const struct msg_ring *ring)
 {
-	return rte_ring_count(ring->ring);
+	const struct rte_ring *r = ring->ring;
+	uint32_t consumed = __atomic_load_n(&r->cons.tail, __ATOMIC_ACQUIRE);
+	uint32_t used = (__atomic_load_n(&r->prod.tail, __ATOMIC_ACQUIRE) - consumed) & r->mask;
+
+	return used > r->capacity ? r->capacity : used;
+}
+
+uint32_t msg_ring_room(const struct msg_ring *ring)
+{
+	return ring->ring->capacity - msg_ring_used(ring);
 }
 
 uint32_t msg_ring_pop(struct msg_ring *ring, struct msg *out, uint32_t out_slots)
