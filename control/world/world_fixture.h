@@ -8,8 +8,10 @@
 
 #include "control/world/world.h"
 
-#define FIXTURE_SHARDS 2u
-#define FIXTURE_WAIT_S 30
+#define FIXTURE_WRITERS 2u /* shards that a test may give to threads of its own */
+#define FIXTURE_SHARDS  (FIXTURE_WRITERS + 1) /* the last is for the thread that runs the test */
+#define FIXTURE_MAIN    FIXTURE_WRITERS
+#define FIXTURE_WAIT_S  30
 
 struct fixture {
 	struct sw_config config;

@@ -66,10 +66,10 @@ static void *shard_saves(void *arg)
 	while (!last) {
 		last = atomic_load(&work->stop);
 		work->rounds++;
-		for (uint32_t id = 1 + work->shard; id <= CHARACTERS; id += FIXTURE_SHARDS) {
+		for (uint32_t id = 1 + work->shard; id <= CHARACTERS; id += FIXTURE_WRITERS) {
 			fixture_save(work->f, work->shard, id, 1, (int32_t)id * 1000 + work->rounds,
 				last);
-			if (id % 500 < FIXTURE_SHARDS)
+			if (id % 500 < FIXTURE_WRITERS)
 				fixture_sleep_ms(5);
 		}
 	}
@@ -78,7 +78,7 @@ static void *shard_saves(void *arg)
 
 static void shards_start(struct fixture *f, struct shard_work *work, pthread_t *threads)
 {
-	for (uint32_t i = 0; i < FIXTURE_SHARDS; i++) {
+	for (uint32_t i = 0; i < FIXTURE_WRITERS; i++) {
 		work[i] = (struct shard_work){.f = f, .shard = i};
 		pthread_create(&threads[i], NULL, shard_saves, &work[i]);
 	}
@@ -89,17 +89,17 @@ static void shards_end(struct fixture *f, struct shard_work *work, pthread_t *th
 {
 	char query[200];
 
-	for (uint32_t i = 0; i < FIXTURE_SHARDS; i++)
+	for (uint32_t i = 0; i < FIXTURE_WRITERS; i++)
 		atomic_store(&work[i].stop, true);
-	for (uint32_t i = 0; i < FIXTURE_SHARDS; i++)
+	for (uint32_t i = 0; i < FIXTURE_WRITERS; i++)
 		pthread_join(threads[i], NULL);
 	assert_int_equal(fixture_flush(f), 0);
-	for (uint32_t i = 0; i < FIXTURE_SHARDS; i++) {
+	for (uint32_t i = 0; i < FIXTURE_WRITERS; i++) {
 		snprintf(query, sizeof(query),
 			"SELECT count(*) FROM character_position WHERE character_id %% 2 = %u AND "
 			"x_mm = character_id * 1000 + %d AND y_mm = -x_mm",
 			(i + 1) % 2, work[i].rounds);
-		assert_int_equal(ask(query), CHARACTERS / FIXTURE_SHARDS);
+		assert_int_equal(ask(query), CHARACTERS / FIXTURE_WRITERS);
 	}
 	assert_true(fixture_counter(f, WORLD_SAVES_REFUSED) == 0);
 	assert_true(fixture_counter(f, WORLD_SAVES_DROPPED) == 0);
@@ -113,8 +113,8 @@ static void shards_end(struct fixture *f, struct shard_work *work, pthread_t *th
 static void killed_in_the_middle(void **state)
 {
 	struct fixture f;
-	struct shard_work work[FIXTURE_SHARDS];
-	pthread_t threads[FIXTURE_SHARDS];
+	struct shard_work work[FIXTURE_WRITERS];
+	pthread_t threads[FIXTURE_WRITERS];
 
 	(void)state;
 	make_characters();
@@ -127,8 +127,8 @@ static void killed_in_the_middle(void **state)
 		fixture_wait_health(&f, false);
 		/* Whoever asks is answered. */
 		assert_int_equal(fixture_login(&f, 1, 20001, "").result, MSG_LOAD_UNAVAILABLE);
-		fixture_query(&f, 0, 1, 1);
-		assert_int_equal(fixture_detail(&f, 0).result, MSG_LOAD_UNAVAILABLE);
+		fixture_query(&f, FIXTURE_MAIN, 1, 1);
+		assert_int_equal(fixture_detail(&f, FIXTURE_MAIN).result, MSG_LOAD_UNAVAILABLE);
 		server_do("start");
 		fixture_wait_health(&f, true);
 	}
@@ -140,8 +140,8 @@ static void killed_in_the_middle(void **state)
 static void sessions_ended_over_and_over(void **state)
 {
 	struct fixture f;
-	struct shard_work work[FIXTURE_SHARDS];
-	pthread_t threads[FIXTURE_SHARDS];
+	struct shard_work work[FIXTURE_WRITERS];
+	pthread_t threads[FIXTURE_WRITERS];
 	uint64_t loads = 0;
 
 	(void)state;
@@ -171,8 +171,8 @@ static void sessions_ended_over_and_over(void **state)
 static void silent_then_back_with_old_batches(void **state)
 {
 	struct fixture f;
-	struct shard_work work[FIXTURE_SHARDS];
-	pthread_t threads[FIXTURE_SHARDS];
+	struct shard_work work[FIXTURE_WRITERS];
+	pthread_t threads[FIXTURE_WRITERS];
 
 	(void)state;
 	make_characters();

@@ -164,7 +164,7 @@ static void *shard_saves(void *arg)
 	struct shard_work *work = arg;
 
 	for (uint32_t round = 1; round <= work->rounds; round++) {
-		for (uint32_t id = 1 + work->shard; id <= MANY; id += FIXTURE_SHARDS)
+		for (uint32_t id = 1 + work->shard; id <= MANY; id += FIXTURE_WRITERS)
 			fixture_save(work->f, work->shard, id, 1, (int32_t)(id * 10 + round),
 				round == work->rounds);
 	}
@@ -174,19 +174,19 @@ static void *shard_saves(void *arg)
 static void many_saves_newest_wins(void **state)
 {
 	struct fixture f;
-	pthread_t threads[FIXTURE_SHARDS];
-	struct shard_work work[FIXTURE_SHARDS];
+	pthread_t threads[FIXTURE_WRITERS];
+	struct shard_work work[FIXTURE_WRITERS];
 	uint64_t taken, settled;
 
 	(void)state;
 	make_characters(MANY);
 	fixture_init(&f, 4096);
 	fixture_start(&f);
-	for (uint32_t i = 0; i < FIXTURE_SHARDS; i++) {
+	for (uint32_t i = 0; i < FIXTURE_WRITERS; i++) {
 		work[i] = (struct shard_work){&f, i, 3};
 		pthread_create(&threads[i], NULL, shard_saves, &work[i]);
 	}
-	for (uint32_t i = 0; i < FIXTURE_SHARDS; i++)
+	for (uint32_t i = 0; i < FIXTURE_WRITERS; i++)
 		pthread_join(threads[i], NULL);
 	assert_int_equal(fixture_flush(&f), 0);
 	assert_int_equal(server_sql(sql, "SELECT count(*) FROM character_position "
