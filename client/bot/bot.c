@@ -69,7 +69,9 @@ int bot_open(
 		.ticket_bytes = ticket->bytes,
 		.client_build = "stormweir-bot 0.1",
 		.protocol_version = options->protocol_version,
-		.connect_timeout_ms = options->connect_timeout_s * 1000,
+		.connect_timeout_ms = options->connect_timeout_ns < 1000000ull * UINT32_MAX
+					      ? (uint32_t)(options->connect_timeout_ns / 1000000)
+					      : UINT32_MAX,
 		.checksum = options->checksum,
 		.on_event = on_event,
 		.ctx = bot};

@@ -119,7 +119,8 @@ static void positions_are_kept_and_compared(void **state)
 	(void)state;
 	write_tickets("", 30);
 	snprintf(arguments, sizeof(arguments),
-		"--bots 30 --connects-per-s 1000 --seconds 3 --stand-still-last 2 --leave-over 1 "
+		"--bots 30 --connects-per-s 1000 --seconds 1.8 --stand-still-last 0.8 --leave-over "
+		"0.4 "
 		"--seed 5 --expect-enters 1 --expect-leaves 29 --report %s",
 		report);
 	assert_int_equal(run_bot(arguments), 0);
@@ -129,7 +130,7 @@ static void positions_are_kept_and_compared(void **state)
 	assert_true(moved > 20);
 
 	snprintf(arguments, sizeof(arguments),
-		"--bots 30 --connects-per-s 1000 --seconds 1 --walk still --expect-positions %s",
+		"--bots 30 --connects-per-s 1000 --seconds 0.5 --walk still --expect-positions %s",
 		report);
 	assert_int_equal(run_bot(arguments), 0);
 	server.saved[17].x_mm++;
@@ -144,9 +145,9 @@ static void refusals_are_judged_by_their_reason(void **state)
 	assert_int_equal(run_bot("--first-ticket 6 --expect-refused TICKET_USED --seconds 5"), 1);
 	assert_int_equal(run_bot("--first-ticket 6 --seconds 5"), 1);
 	write_tickets("", 1);
-	assert_int_equal(run_bot("--expect-refused TICKET_USED --seconds 1"), 1); /* it joined */
+	assert_int_equal(run_bot("--expect-refused TICKET_USED --seconds 0.5"), 1); /* it joined */
 	write_tickets("used ", 1);
-	assert_int_equal(run_bot("--seconds 1"), 0);
+	assert_int_equal(run_bot("--seconds 0.5"), 0);
 	assert_int_equal(run_bot("--expect-refused TICKET_USED --seconds 5"), 0);
 }
 
@@ -160,7 +161,7 @@ static void the_servers_end_is_judged_by_its_reason(void **state)
 		{SW_REASON_SERVER_STOPPING, "--bots 3 --expect-disconnect SERVER_STOPPING", 0},
 		{SW_REASON_KICKED, "--bots 3 --expect-disconnect SERVER_STOPPING", 1},
 		{SW_REASON_SERVER_STOPPING, "--bots 3", 1},
-		{SW_REASON_NONE, "--bots 3 --seconds 1 --expect-disconnect SERVER_STOPPING", 1},
+		{SW_REASON_NONE, "--bots 3 --seconds 0.5 --expect-disconnect SERVER_STOPPING", 1},
 	};
 
 	(void)state;
@@ -177,24 +178,24 @@ static void a_lost_reliable_message_is_not_well(void **state)
 	(void)state;
 	write_tickets("", 4);
 	server.skip_view_changes = 1;
-	assert_int_equal(run_bot("--bots 4 --seconds 1"), 1);
+	assert_int_equal(run_bot("--bots 4 --seconds 0.5"), 1);
 }
 
 static void an_npc_is_clicked_by_name(void **state)
 {
 	(void)state;
 	write_tickets("", 2);
-	assert_int_equal(run_bot("--bots 2 --seconds 1 --click Mira"), 0);
+	assert_int_equal(run_bot("--bots 2 --seconds 0.5 --click Mira"), 0);
 	assert_true(server.clicks >= 1);
-	assert_int_equal(run_bot("--bots 2 --seconds 1 --click Nobody"), 1);
+	assert_int_equal(run_bot("--bots 2 --seconds 0.4 --click Nobody"), 1);
 }
 
 static void a_signal_makes_all_stand_still(void **state)
 {
 	(void)state;
 	write_tickets("", 5);
-	still_at_tick = server.tick + 20;
-	assert_int_equal(run_bot("--bots 5 --connects-per-s 1000 --seconds 2"), 0);
+	still_at_tick = server.tick + 16;
+	assert_int_equal(run_bot("--bots 5 --connects-per-s 1000 --seconds 1.5"), 0);
 	assert_true(inputs_after_still > 0);
 	assert_int_equal(server.inputs, inputs_after_still);
 }
@@ -202,7 +203,8 @@ static void a_signal_makes_all_stand_still(void **state)
 static void wrong_usage_is_2(void **state)
 {
 	static const char *const lines[] = {"--bots 0", "--bots x", "--bots -1", "--walk backwards",
-		"--no-such-option", "--expect-refused NO_SUCH_REASON", "--bots 2", "extra"};
+		"--no-such-option", "--seconds -1", "--seconds nan",
+		"--expect-refused NO_SUCH_REASON", "--bots 2", "extra"};
 
 	(void)state;
 	write_tickets("", 1);

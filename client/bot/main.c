@@ -102,9 +102,9 @@ static void show_progress(struct crowd *crowd, uint64_t now_ns)
 static bool step_all(struct crowd *crowd, uint64_t now_ns)
 {
 	const struct options *options = &crowd->options;
-	uint64_t age_s = (now_ns - crowd->start_ns) / NS_PER_S;
+	uint64_t age_ns = now_ns - crowd->start_ns;
 	bool walk = !options->still && !stand_still &&
-		    (!options->seconds || age_s + options->stand_still_last_s < options->seconds);
+		    (!options->run_ns || age_ns + options->stand_still_last_ns < options->run_ns);
 	bool all_closed = crowd->opened == options->bots;
 
 	for (uint32_t i = 0; i < crowd->opened; i++) {
@@ -125,10 +125,10 @@ static bool step_all(struct crowd *crowd, uint64_t now_ns)
 static void leave_due(struct crowd *crowd, uint64_t now_ns)
 {
 	const struct options *options = &crowd->options;
-	uint64_t over_ns = options->leave_over_s * NS_PER_S;
-	uint64_t first_ns = crowd->start_ns + options->seconds * NS_PER_S - over_ns;
+	uint64_t over_ns = options->leave_over_ns;
+	uint64_t first_ns = crowd->start_ns + options->run_ns - over_ns;
 
-	if (options->seconds <= options->leave_over_s || now_ns < first_ns)
+	if (options->run_ns <= over_ns || now_ns < first_ns)
 		return;
 	for (uint32_t i = 0; i < crowd->opened; i++) {
 		if (now_ns >= first_ns + over_ns * i / options->bots)
@@ -153,12 +153,11 @@ static int run(struct crowd *crowd)
 			return error;
 		if (step_all(crowd, now_ns))
 			break;
-		if (options->leave_over_s && !crowd->leave_ns)
+		if (options->leave_over_ns && !crowd->leave_ns)
 			leave_due(crowd, now_ns);
 		if (!crowd->leave_ns &&
 			(interrupted ||
-				(options->seconds &&
-					now_ns >= crowd->start_ns + options->seconds * NS_PER_S))) {
+				(options->run_ns && now_ns >= crowd->start_ns + options->run_ns))) {
 			crowd->leave_ns = now_ns;
 			for (uint32_t i = 0; i < crowd->opened; i++)
 				swc_leave(crowd->bots[i].client);

@@ -14,15 +14,17 @@
 	X("port", port, 1, 65535, "the server's UDP port")                                         \
 	X("bots", bots, 1, 100000, "how many; each takes one ticket (1)")                          \
 	X("first-ticket", first_ticket, 0, UINT32_MAX, "skip so many lines of the file (0)")       \
-	X("seconds", seconds, 0, 10000000, "leave after this time; 0: on Ctrl-C (0)")              \
-	X("stand-still-last", stand_still_last_s, 0, 10000000, "stop walking so long before (0)")  \
-	X("leave-over", leave_over_s, 0, 10000000, "leave one by one over the last seconds (0)")   \
 	X("seed", seed, 0, UINT64_MAX, "of the random walk (1)")                                   \
 	X("connects-per-s", connects_per_s, 1, 1000000, "bots started a second (50)")              \
-	X("connect-timeout", connect_timeout_s, 1, 3600, "seconds until joined (15)")              \
 	X("expect-enters", expect_enters, 0, UINT32_MAX, "each bot must see so many come")         \
 	X("expect-leaves", expect_leaves, 0, UINT32_MAX, "all together must see so many go")       \
 	X("protocol-version", protocol_version, 0, UINT32_MAX, "another than this client's")
+
+#define TIMES(X)                                                                                   \
+	X("seconds", run_ns, "leave after this time; 0: on Ctrl-C (0)")                            \
+	X("stand-still-last", stand_still_last_ns, "stop walking so long before (0)")              \
+	X("leave-over", leave_over_ns, "leave one by one over the last seconds (0)")               \
+	X("connect-timeout", connect_timeout_ns, "until joined (15)")
 
 #define STRINGS(X)                                                                                 \
 	X("server", server, "IP", "the server's address")                                          \
@@ -46,8 +48,9 @@ struct strings {
 enum option_id {
 #define NUMBER_ENUM(name, field, low, high, help) OPTION_##field,
 #define STRING_ENUM(name, field, argument, help)  OPTION_S_##field,
+#define TIME_ENUM(name, field, help)              OPTION_##field,
 #define FLAG_ENUM(name, field, help)              OPTION_F_##field,
-	NUMBERS(NUMBER_ENUM) STRINGS(STRING_ENUM) FLAGS(FLAG_ENUM) OPTION_HELP
+	NUMBERS(NUMBER_ENUM) TIMES(TIME_ENUM) STRINGS(STRING_ENUM) FLAGS(FLAG_ENUM) OPTION_HELP
 };
 
 static void help(void)
@@ -57,8 +60,10 @@ static void help(void)
 #define NUMBER_HELP(name, field, low, high, text) printf("  --%-18s N       %s\n", name, text);
 #define STRING_HELP(name, field, argument, text)                                                   \
 	printf("  --%-18s %-7s %s\n", name, argument, text);
+#define TIME_HELP(name, field, text) printf("  --%-18s SECONDS %s\n", name, text);
 #define FLAG_HELP(name, field, text) printf("  --%-18s         %s\n", name, text);
 	STRINGS(STRING_HELP)
+	TIMES(TIME_HELP)
 	NUMBERS(NUMBER_HELP)
 	FLAGS(FLAG_HELP)
 	printf("\nSIGUSR1: stand still from now on. Ctrl-C: leave.\n"
@@ -77,6 +82,21 @@ static bool number(const char *name, const char *text, uint64_t low, uint64_t hi
 			name, (unsigned long long)low, (unsigned long long)high, text);
 		return false;
 	}
+	return true;
+}
+
+/* Seconds, with a fraction if wanted. */
+static bool seconds(const char *name, const char *text, uint64_t *out_ns)
+{
+	char *end;
+	double value = strtod(text, &end);
+
+	if (!*text || *end || !(value >= 0 && value <= 1e7)) {
+		fprintf(stderr, "stormweir-bot: --%s takes seconds up to 10,000,000, not '%s'\n",
+			name, text);
+		return false;
+	}
+	*out_ns = (uint64_t)(value * 1e9);
 	return true;
 }
 
@@ -119,11 +139,12 @@ static bool complete(struct options *options, const struct strings *strings)
 int options_parse(struct options *options, int argc, char **argv)
 {
 #define NUMBER_OPTION(name, field, low, high, text) {name, required_argument, NULL, OPTION_##field},
+#define TIME_OPTION(name, field, text)              {name, required_argument, NULL, OPTION_##field},
 #define STRING_OPTION(name, field, argument, text)                                                 \
 	{name, required_argument, NULL, OPTION_S_##field},
 #define FLAG_OPTION(name, field, text) {name, no_argument, NULL, OPTION_F_##field},
 	static const struct option long_options[] = {
-		NUMBERS(NUMBER_OPTION) STRINGS(STRING_OPTION)
+		NUMBERS(NUMBER_OPTION) TIMES(TIME_OPTION) STRINGS(STRING_OPTION)
 			FLAGS(FLAG_OPTION){"help", no_argument, NULL, OPTION_HELP},
 		{NULL, 0, NULL, 0}};
 	struct strings strings = {NULL};
@@ -133,7 +154,7 @@ int options_parse(struct options *options, int argc, char **argv)
 	*options = (struct options){.bots = 1,
 		.seed = 1,
 		.connects_per_s = 50,
-		.connect_timeout_s = 15,
+		.connect_timeout_ns = 15000000000ull,
 		.expect_refused = REASON_ANY,
 		.expect_disconnect = REASON_ANY};
 	while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
@@ -144,6 +165,11 @@ int options_parse(struct options *options, int argc, char **argv)
 			return -1;                                                                 \
 		options->field = (__typeof__(options->field))value;                                \
 		break;
+#define TIME_CASE(name, field, text)                                                               \
+	case OPTION_##field:                                                                       \
+		if (!seconds(name, optarg, &options->field))                                       \
+			return -1;                                                                 \
+		break;
 #define STRING_CASE(name, field, argument, text)                                                   \
 	case OPTION_S_##field:                                                                     \
 		strings.field = optarg;                                                            \
@@ -153,6 +179,7 @@ int options_parse(struct options *options, int argc, char **argv)
 		options->field = true;                                                             \
 		break;
 			NUMBERS(NUMBER_CASE)
+			TIMES(TIME_CASE)
 			STRINGS(STRING_CASE)
 			FLAGS(FLAG_CASE)
 		case OPTION_HELP:

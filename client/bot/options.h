@@ -11,9 +11,9 @@ struct options {
 	const char *server, *tickets, *report, *expect_positions, *click;
 	uint16_t port;
 	uint32_t bots, first_ticket;
-	uint32_t seconds; /* 0: until SIGINT */
-	uint32_t stand_still_last_s, leave_over_s;
-	uint32_t connects_per_s, connect_timeout_s;
+	uint64_t run_ns; /* 0: until SIGINT */
+	uint64_t stand_still_last_ns, leave_over_ns, connect_timeout_ns;
+	uint32_t connects_per_s;
 	uint32_t expect_enters, expect_leaves;
 	uint32_t expect_refused,
 		expect_disconnect; /* enum sw_disconnect_reason; REASON_ANY: none */
