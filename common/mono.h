@@ -8,7 +8,8 @@
 #include <time.h>
 
 #define NS_PER_MS 1000000ull
-#define NS_PER_S  1000000000ull
+#undef NS_PER_S /* rte_cycles.h has it as an int, which overflows at 3 * NS_PER_S */
+#define NS_PER_S 1000000000ull
 
 /* Any thread. Nanoseconds since an arbitrary start; never goes back. vDSO, about 20 ns, no system
  * call on the clocks that servers use. */

@@ -84,9 +84,10 @@ void dp_port_losses(const struct dp_port *port, struct dp_port_losses *out)
 
 void dp_port_ask_reset(struct dp_port *port)
 {
-	uint32_t running = DP_PORT_RUNNING;
+	uint32_t done = atomic_load(&port->resets_done), expected = done;
 
-	atomic_compare_exchange_strong(&port->state, &running, DP_PORT_LEAVING);
+	/* Asked again while one is under way: that one will do. */
+	atomic_compare_exchange_strong(&port->resets_wanted, &expected, done + 1);
 }
 
 /* Runs on EAL's interrupt thread. */
@@ -96,10 +97,9 @@ static int on_event(uint16_t id, enum rte_eth_event_type type, void *ctx, void *
 
 	(void)id;
 	(void)unused;
-	if (type == RTE_ETH_EVENT_INTR_RESET)
-		dp_port_ask_reset(port);
-	else if (type == RTE_ETH_EVENT_INTR_RMV)
-		atomic_store(&port->state, DP_PORT_FAILED);
+	if (type == RTE_ETH_EVENT_INTR_RMV)
+		atomic_store(&port->failed, true);
+	dp_port_ask_reset(port);
 	return 0;
 }
 
@@ -354,6 +354,10 @@ static int bring_up(struct dp_port *port, FILE *log)
 	if (ret)
 		return ret;
 	memcpy(port->local.mac, mac.addr_bytes, 6);
+	/* net_ring has none: a locally administered one, or every far end would drop us. */
+	if (rte_is_zero_ether_addr(&mac))
+		memcpy(port->local.mac, (const uint8_t[6]){2, 's', 'w', 0, 0, (uint8_t)port->index},
+			6);
 	if (!rte_eth_link_get_nowait(port->id, &link) && !link.link_status)
 		fprintf(log,
 			"warning: port %s: the link is down; nothing is received until it is up "
@@ -427,23 +431,25 @@ void dp_port_close(struct dp_port *port)
 
 void dp_port_maintain(struct dp_port *port, FILE *log)
 {
+	uint32_t wanted = atomic_load(&port->resets_wanted);
 	int ret;
 
-	if (atomic_load(&port->state) != DP_PORT_LEAVING)
+	if (wanted == atomic_load(&port->resets_done) || atomic_load(&port->failed))
 		return;
 	for (uint32_t q = 0; q < port->queues; q++)
-		if (!atomic_load(&port->let_go[q]))
+		if (atomic_load(&port->let_go[q]) != wanted)
 			return; /* its worker has not seen it yet */
-	fprintf(log, "port %s: reset asked for by the device\n", port->name);
+	fprintf(log, "port %s: the device asks for a reset\n", port->name);
 	ret = rte_eth_dev_reset(port->id);
 	if (ret == -ENOTSUP)
 		ret = rte_eth_dev_stop(port->id);
 	if (!ret)
 		ret = bring_up(port, log);
-	if (ret)
+	if (ret) {
 		fprintf(log, "port %s: reset failed: %s; it stays silent until a restart\n",
 			port->name, rte_strerror(-ret));
-	for (uint32_t q = 0; q < port->queues; q++)
-		atomic_store(&port->let_go[q], 0);
-	atomic_store(&port->state, ret ? DP_PORT_FAILED : DP_PORT_RUNNING);
+		atomic_store(&port->failed, true);
+		return;
+	}
+	atomic_store(&port->resets_done, wanted);
 }

@@ -19,12 +19,6 @@
 
 struct rte_mempool;
 
-enum dp_port_state {
-	DP_PORT_RUNNING,
-	DP_PORT_LEAVING, /* asked to reset: workers let go of their queues */
-	DP_PORT_FAILED,  /* the reset failed, or the device was removed; stays so */
-};
-
 /* Read-only after dp_port_open, but for the fields that say otherwise. */
 struct dp_port {
 	char name[CONFIG_TEXT_BYTES];
@@ -39,8 +33,11 @@ struct dp_port {
 	struct rte_mempool *pool[DP_PORT_QUEUES_MAX]; /* one per queue, for both directions */
 	const struct sw_config *config;
 
-	_Atomic uint32_t state; /* enum dp_port_state; event thread and main write, workers read */
-	_Atomic uint32_t let_go[DP_PORT_QUEUES_MAX]; /* queue's worker sets, main clears */
+	/* A reset is under way while wanted differs from done. Event thread or main counts wanted
+	 * up; a queue's worker notes the number when it has let go; main then counts done up. */
+	_Atomic uint32_t resets_wanted, resets_done;
+	_Atomic uint32_t let_go[DP_PORT_QUEUES_MAX];
+	_Atomic bool failed; /* the reset failed or the device was removed: it stays silent */
 };
 
 /* Main thread, after dp_eal_init. Opens config->ports[index], all queues started. config must
@@ -59,6 +56,13 @@ uint32_t dp_port_queue_worker(const struct sw_config *config, uint32_t port_inde
 /* Main or control thread, about once a second: if the PF reset our VF (RTE_ETH_EVENT_INTR_RESET)
  * and the workers have let go of its queues, resets and restarts the port. Says so on log. */
 void dp_port_maintain(struct dp_port *port, FILE *log);
+
+/* A worker, before it touches one of its queues. False: note that it was let go, and leave it. */
+static inline bool dp_port_running(const struct dp_port *port)
+{
+	return atomic_load_explicit(&port->resets_wanted, memory_order_acquire) ==
+	       atomic_load_explicit(&port->resets_done, memory_order_acquire);
+}
 
 /* Any thread: what RTE_ETH_EVENT_INTR_RESET does. */
 void dp_port_ask_reset(struct dp_port *port);

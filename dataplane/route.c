@@ -1,0 +1,287 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/check.h"
+#include "common/handle.h"
+#include "dataplane/counters.h"
+#include "dataplane/route.h"
+#include "proto/message_types.h"
+
+/* Late answers to shards that asked for a route of a peer that had gone: about as many as peers can
+ * go while a shard's ring is full. Beyond it the shard's own ring waits. */
+#define OWED_MAX 1024u
+
+struct route_peer {
+	uint64_t peer;                 /* HANDLE_NONE: nobody */
+	uint32_t to;                   /* shard + 1 */
+	bool control_told, shard_told; /* of its leave */
+};
+
+struct owed {
+	uint64_t peer;
+	uint32_t shard;
+};
+
+/* Where one message goes, and what it is counted as. */
+struct place {
+	struct msg_ring *ring; /* NULL: dropped */
+	enum dp_counter counter;
+	uint32_t number; /* 0 control, shard + 1: for counting what a run needs */
+};
+
+struct dp_route {
+	uint32_t owner, peers_max;
+	struct dp_links links;
+	_Atomic uint64_t *counters;
+	uint32_t owed_count;
+	struct owed owed[OWED_MAX];
+	uint32_t need[CONFIG_LCORES_MAX + 1]; /* slots of the run at hand, per place number */
+	struct msg_buffer message;
+	struct route_peer peers[];
+};
+
+static void count(struct dp_route *route, enum dp_counter counter)
+{
+	counter_add(&route->counters[counter], 1);
+}
+
+size_t dp_route_bytes(uint32_t peers_max)
+{
+	/* 24 bytes a peer: handle, route, what it was told. */
+	return sizeof(struct dp_route) + peers_max * sizeof(struct route_peer);
+}
+
+struct dp_route *dp_route_new(uint32_t owner, uint32_t peers_max, const struct dp_links *links,
+	_Atomic uint64_t *counters)
+{
+	size_t bytes = (dp_route_bytes(peers_max) + 63) & ~(size_t)63;
+	struct dp_route *route = aligned_alloc(64, bytes);
+
+	if (!route)
+		return NULL;
+	memset(route, 0, bytes);
+	route->owner = owner;
+	route->peers_max = peers_max;
+	route->links = *links;
+	route->counters = counters;
+	return route;
+}
+
+void dp_route_free(struct dp_route *route)
+{
+	free(route);
+}
+
+/* The peer's entry, NULL when the handle is not that of a peer here. */
+static struct route_peer *find(const struct dp_route *route, uint64_t peer)
+{
+	uint32_t index = handle_index(peer);
+
+	if (peer == HANDLE_NONE || handle_owner(peer) != route->owner ||
+		index >= route->peers_max || route->peers[index].peer != peer)
+		return NULL;
+	return (struct route_peer *)&route->peers[index];
+}
+
+uint32_t dp_route_of(const struct dp_route *route, uint64_t peer)
+{
+	const struct route_peer *entry = find(route, peer);
+
+	return entry ? entry->to : 0;
+}
+
+static struct place dropped(enum dp_counter counter)
+{
+	return (struct place){.counter = counter};
+}
+
+static struct place place_of(const struct dp_route *route, const struct sw_enet_delivery *message)
+{
+	const struct route_peer *entry;
+	uint8_t type;
+
+	if (!message->bytes)
+		return dropped(DP_C_MESSAGE_EMPTY);
+	if (message->bytes > MSG_PAYLOAD_MAX)
+		return dropped(DP_C_MESSAGE_OVERSIZE);
+	type = message->payload[0];
+	if (type >= SW_CONTROL_FIRST && type <= SW_CONTROL_LAST)
+		return (struct place){route->links.to_control, DP_C_TO_CONTROL, 0};
+	if (type >= SW_CHAT_FIRST && type <= SW_CHAT_LAST)
+		return dropped(DP_C_MESSAGE_CHAT);
+	if (type < SW_SIMULATION_FIRST || type > SW_SIMULATION_LAST)
+		return dropped(DP_C_MESSAGE_UNKNOWN);
+	entry = find(route, message->peer);
+	if (!entry || !entry->to)
+		return dropped(DP_C_MESSAGE_NO_ROUTE);
+	return (struct place){route->links.to_shard[entry->to - 1], DP_C_TO_SHARD, entry->to};
+}
+
+/* Whether every ring has room for what the run wants of it. Room can only grow meanwhile: we are
+ * the rings' producer. */
+static bool fits(struct dp_route *route, const struct sw_enet_delivery *run, uint32_t n)
+{
+	bool fit = true;
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct place place = place_of(route, &run[i]);
+
+		if (!place.ring)
+			continue;
+		route->need[place.number] += msg_slots(run[i].bytes);
+		fit &= route->need[place.number] <= msg_ring_room(place.ring);
+	}
+	for (uint32_t i = 0; i < n; i++)
+		route->need[place_of(route, &run[i]).number] = 0;
+	return fit;
+}
+
+static bool push_packet(
+	struct dp_route *route, struct msg_ring *ring, const struct sw_enet_delivery *packet)
+{
+	struct msg *message = route->message.slot;
+	uint8_t *payload = msg_begin(message, MSG_PEER_PACKET, packet->peer, packet->bytes);
+
+	message->channel = packet->channel;
+	message->flags = packet->flags;
+	memcpy(payload, packet->payload, packet->bytes);
+	return msg_ring_push(ring, message);
+}
+
+bool dp_route_deliver(void *ctx, const struct sw_enet_delivery *run, uint32_t n)
+{
+	struct dp_route *route = ctx;
+	bool reliable = false;
+
+	for (uint32_t i = 0; i < n; i++)
+		reliable |= run[i].flags & SW_ENET_RELIABLE;
+	/* Unreliable alone: each goes or is dropped by itself. One message: its push is the test.
+	 */
+	if (reliable && n > 1 && !fits(route, run, n)) {
+		count(route, DP_C_RELIABLE_HELD);
+		return false;
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		struct place place = place_of(route, &run[i]);
+
+		if (place.ring && !push_packet(route, place.ring, &run[i])) {
+			if (reliable) {
+				CHECK(n == 1); /* there was room for the whole run */
+				count(route, DP_C_RELIABLE_HELD);
+				return false;
+			}
+			place.counter = DP_C_UNRELIABLE_DROPPED;
+		}
+		count(route, place.counter);
+	}
+	return true;
+}
+
+bool dp_route_connected(void *ctx, const struct sw_enet_connected *info)
+{
+	struct dp_route *route = ctx;
+	struct msg_peer_connected body = {
+		.port = info->address.port,
+		.payload_bytes_max = (uint16_t)info->payload_bytes_max,
+		.connect_data = info->connect_data,
+		.channels = info->channels,
+	};
+	struct msg *message = route->message.slot;
+	uint32_t index = handle_index(info->peer);
+
+	DCHECK(index < route->peers_max && handle_owner(info->peer) == route->owner);
+	memcpy(body.ip, info->address.ip, sizeof(body.ip));
+	memcpy(msg_begin(message, MSG_PEER_CONNECTED, info->peer, sizeof(body)), &body,
+		sizeof(body));
+	if (!msg_ring_push(route->links.to_control, message)) {
+		count(route, DP_C_EVENTS_PUT_OFF);
+		return false;
+	}
+	route->peers[index] = (struct route_peer){.peer = info->peer};
+	return true;
+}
+
+static bool tell_gone(struct dp_route *route, struct msg_ring *ring, uint64_t peer, uint32_t data,
+	enum sw_enet_gone reason)
+{
+	struct msg_peer_gone body = {.data = data, .reason = (uint32_t)reason};
+	struct msg *message = route->message.slot;
+
+	memcpy(msg_begin(message, MSG_PEER_GONE, peer, sizeof(body)), &body, sizeof(body));
+	if (msg_ring_push(ring, message))
+		return true;
+	count(route, DP_C_EVENTS_PUT_OFF);
+	return false;
+}
+
+bool dp_route_disconnected(void *ctx, uint64_t peer, uint32_t data, enum sw_enet_gone reason)
+{
+	struct dp_route *route = ctx;
+	struct route_peer *entry = find(route, peer);
+
+	/* Told completely before: a repeat does no harm. */
+	if (!entry)
+		return true;
+	if (!entry->control_told)
+		entry->control_told = tell_gone(route, route->links.to_control, peer, data, reason);
+	if (entry->to && !entry->shard_told)
+		entry->shard_told =
+			tell_gone(route, route->links.to_shard[entry->to - 1], peer, data, reason);
+	if (!entry->control_told || (entry->to && !entry->shard_told))
+		return false;
+	*entry = (struct route_peer){.peer = HANDLE_NONE};
+	return true;
+}
+
+/* The shard asked for a peer that is not there: it hears so, now or owed. */
+static bool answer_gone(struct dp_route *route, uint32_t shard, uint64_t peer)
+{
+	if (!route->owed_count && tell_gone(route, route->links.to_shard[shard], peer, 0, 0))
+		return true;
+	if (route->owed_count == OWED_MAX)
+		return false;
+	route->owed[route->owed_count++] = (struct owed){.peer = peer, .shard = shard};
+	return true;
+}
+
+bool dp_route_set(struct dp_route *route, uint32_t from_shard, uint64_t peer, uint32_t to)
+{
+	struct route_peer *entry = find(route, peer);
+	struct msg *message = route->message.slot;
+
+	if (to > route->links.shards) {
+		count(route, DP_C_RING_UNKNOWN);
+		return true;
+	}
+	/* Told to control already: the peer is gone, whatever its entry still owes a shard. */
+	if (!entry || entry->control_told) {
+		if (!answer_gone(route, from_shard, peer))
+			return false;
+		count(route, DP_C_ROUTES_STALE);
+		return true;
+	}
+	if (entry->to && entry->to != to) {
+		msg_begin(message, MSG_ROUTE_END, peer, 0);
+		/* Before the new route takes effect, or the marker would not be the last word. */
+		if (!msg_ring_push(route->links.to_shard[entry->to - 1], message)) {
+			count(route, DP_C_EVENTS_PUT_OFF);
+			return false;
+		}
+	}
+	entry->to = to;
+	count(route, DP_C_ROUTES_SET);
+	return true;
+}
+
+void dp_route_service(struct dp_route *route)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < route->owed_count; i++) {
+		const struct owed owed = route->owed[i];
+
+		if (!tell_gone(route, route->links.to_shard[owed.shard], owed.peer, 0, 0))
+			route->owed[kept++] = owed;
+	}
+	route->owed_count = kept;
+}

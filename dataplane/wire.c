@@ -1,0 +1,577 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include <rte_ethdev.h>
+#include <rte_mbuf.h>
+#include <rte_prefetch.h>
+
+#include "common/check.h"
+#include "common/mono.h"
+#include "dataplane/counters.h"
+#include "dataplane/wire.h"
+#include "proto/message_types.h"
+
+#define TX_PENDING_MAX (2u * DP_BURST_MAX)
+#define HUGE_BYTES     ((size_t)2 << 20)
+#define QUEUES_MAX     (CONFIG_PORTS_MAX * DP_PORT_QUEUES_MAX)
+
+struct queue {
+	struct dp_port *port;
+	uint16_t queue;
+	uint16_t pending;
+	struct rte_mbuf *tx[TX_PENDING_MAX]; /* waiting, oldest first */
+};
+
+/* The way back to a peer: 64 bytes, one line. */
+struct way {
+	struct packet_link link;
+	uint32_t ip;
+	uint16_t port;
+	uint16_t queue; /* index into dp_wire.queue */
+} __attribute__((aligned(64)));
+
+struct dp_wire {
+	const struct sw_config *config;
+	struct sw_enet *engine;
+	struct dp_wire_sink sink;
+	_Atomic uint64_t *counters;
+	void *engine_memory;
+	size_t engine_bytes;
+	struct way *ways; /* [peers_max] */
+	uint16_t burst;
+	uint16_t ip_id;
+
+	/* the burst being worked on */
+	struct queue *rx_queue;
+	uint16_t rx_queue_index;
+	uint32_t current; /* datagram that the engine works on */
+	struct rte_mbuf *rx[DP_BURST_MAX];
+	struct packet packet[DP_BURST_MAX]; /* of datagram i */
+	struct sw_enet_datagram datagram[DP_BURST_MAX];
+
+	/* the datagram that the engine is writing */
+	struct rte_mbuf *out;
+	const struct packet_link *out_link;
+	struct queue *out_queue;
+	struct packet_link stateless;
+
+	uint32_t sent;
+	uint32_t queue_count;
+	struct queue *queue; /* [queue_count] */
+};
+
+static void count(struct dp_wire *wire, enum dp_counter counter, uint64_t n)
+{
+	counter_add(&wire->counters[counter], n);
+}
+
+/* --- transmit --- */
+
+static void drop_pending(struct dp_wire *wire, struct queue *queue)
+{
+	count(wire, DP_C_TX_DROPPED, queue->pending);
+	rte_pktmbuf_free_bulk(queue->tx, queue->pending);
+	queue->pending = 0;
+}
+
+/* A port that checks frames for its offloads may refuse one: it goes, so that the rest can. */
+static uint16_t prepare(struct dp_wire *wire, struct queue *queue)
+{
+	for (;;) {
+		uint16_t good = rte_eth_tx_prepare(
+			queue->port->id, queue->queue, queue->tx, queue->pending);
+
+		if (good == queue->pending)
+			return good;
+		rte_pktmbuf_free(queue->tx[good]);
+		count(wire, DP_C_TX_DROPPED, 1);
+		queue->pending--;
+		memmove(&queue->tx[good], &queue->tx[good + 1],
+			(queue->pending - good) * sizeof(queue->tx[0]));
+	}
+}
+
+static void flush(struct dp_wire *wire, struct queue *queue)
+{
+	uint64_t bytes = 0;
+	uint16_t n;
+
+	if (!queue->pending)
+		return;
+	if (queue->port->tx_checksum_offload && !prepare(wire, queue))
+		return;
+	for (uint16_t i = 0; i < queue->pending; i++)
+		bytes += rte_pktmbuf_pkt_len(queue->tx[i]);
+	n = rte_eth_tx_burst(queue->port->id, queue->queue, queue->tx, queue->pending);
+	/* The port owns tx[0..n); the rest is still ours and is tried again next turn. */
+	for (uint16_t i = n; i < queue->pending; i++)
+		bytes -= rte_pktmbuf_pkt_len(queue->tx[i]);
+	count(wire, DP_C_TX_PACKETS, n);
+	count(wire, DP_C_TX_BYTES, bytes);
+	wire->sent += n;
+	queue->pending -= n;
+	if (queue->pending) {
+		count(wire, DP_C_TX_FULL, 1);
+		memmove(queue->tx, queue->tx + n, queue->pending * sizeof(queue->tx[0]));
+	}
+}
+
+/* A buffer for one frame of this queue, or NULL: counted, and tried again by whoever asked. */
+static struct rte_mbuf *begin_frame(struct dp_wire *wire, struct queue *queue)
+{
+	struct rte_mbuf *mbuf;
+
+	if (queue->pending >= wire->burst)
+		flush(wire, queue);
+	if (queue->pending == TX_PENDING_MAX)
+		return NULL; /* flush has counted */
+	if (!dp_port_running(queue->port))
+		return NULL;
+	mbuf = rte_pktmbuf_alloc(queue->port->pool[queue->queue]);
+	if (!mbuf)
+		count(wire, DP_C_TX_NO_MBUF, 1);
+	return mbuf;
+}
+
+static void end_frame(struct queue *queue, struct rte_mbuf *mbuf, uint32_t bytes)
+{
+	mbuf->data_len = (uint16_t)bytes;
+	mbuf->pkt_len = bytes;
+	queue->tx[queue->pending++] = mbuf;
+}
+
+static uint32_t mapped_ipv4(const struct sw_enet_addr *address)
+{
+	return packet_get32(address->ip + 12);
+}
+
+static uint8_t *tx_begin(
+	void *ctx, uint32_t peer_index, const struct sw_enet_addr *to, uint32_t bytes_max)
+{
+	struct dp_wire *wire = ctx;
+
+	DCHECK(!wire->out);
+	if (peer_index == SW_ENET_NO_PEER) {
+		wire->out_queue = wire->rx_queue;
+		packet_link_build(&wire->stateless, &wire->out_queue->port->local,
+			wire->packet[wire->current].from_mac, mapped_ipv4(to), to->port);
+		wire->out_link = &wire->stateless;
+	} else {
+		wire->out_queue = &wire->queue[wire->ways[peer_index].queue];
+		wire->out_link = &wire->ways[peer_index].link;
+	}
+	/* dp_port_open has sized the buffers for enet.mtu. */
+	DCHECK(wire->out_link->bytes + bytes_max <= wire->out_queue->port->frame_bytes_max);
+	wire->out = begin_frame(wire, wire->out_queue);
+	if (!wire->out)
+		return NULL;
+	return rte_pktmbuf_mtod_offset(wire->out, uint8_t *, wire->out_link->bytes);
+}
+
+static void tx_end(void *ctx, uint32_t bytes)
+{
+	struct dp_wire *wire = ctx;
+	struct rte_mbuf *mbuf = wire->out;
+	bool offload = wire->out_queue->port->tx_checksum_offload;
+
+	wire->out = NULL;
+	if (!bytes) {
+		rte_pktmbuf_free(mbuf);
+		return;
+	}
+	end_frame(wire->out_queue, mbuf,
+		packet_link_write(wire->out_link, rte_pktmbuf_mtod(mbuf, uint8_t *), bytes,
+			wire->ip_id++, offload));
+	if (offload) {
+		mbuf->ol_flags =
+			RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_IP_CKSUM | RTE_MBUF_F_TX_UDP_CKSUM;
+		mbuf->l2_len = wire->out_link->bytes - PACKET_IPV4_BYTES - PACKET_UDP_BYTES;
+		mbuf->l3_len = PACKET_IPV4_BYTES;
+	}
+}
+
+/* --- the engine's packets and events --- */
+
+static bool deliver(void *ctx, const struct sw_enet_delivery *run, uint32_t n)
+{
+	struct dp_wire *wire = ctx;
+
+	return wire->sink.deliver(wire->sink.ctx, run, n);
+}
+
+static bool connected(void *ctx, const struct sw_enet_connected *info)
+{
+	struct dp_wire *wire = ctx;
+
+	return wire->sink.connected(wire->sink.ctx, info);
+}
+
+static bool disconnected(void *ctx, uint64_t peer, uint32_t data, enum sw_enet_gone reason)
+{
+	struct dp_wire *wire = ctx;
+
+	return wire->sink.disconnected(wire->sink.ctx, peer, data, reason);
+}
+
+/* --- receive --- */
+
+/* ARP and pings are answered with complete checksums on any port: the mbuf asks for no offload. */
+static void answer(struct dp_wire *wire, struct queue *queue, const struct packet_frame *frame,
+	const struct packet *packet)
+{
+	struct rte_mbuf *mbuf = begin_frame(wire, queue);
+	uint32_t bytes;
+	uint8_t *out;
+
+	if (!mbuf) {
+		count(wire, DP_C_TX_DROPPED, 1);
+		return;
+	}
+	out = rte_pktmbuf_mtod(mbuf, uint8_t *);
+	if (packet->kind == PACKET_ARP_REQUEST)
+		bytes = packet_arp_reply(
+			packet, &queue->port->local, out, queue->port->frame_bytes_max);
+	else
+		bytes = packet_echo_reply(
+			frame, packet, &queue->port->local, out, queue->port->frame_bytes_max);
+	if (!bytes) {
+		rte_pktmbuf_free(mbuf);
+		count(wire, DP_C_TX_DROPPED, 1);
+		return;
+	}
+	end_frame(queue, mbuf, bytes);
+	count(wire, packet->kind == PACKET_ARP_REQUEST ? DP_C_ARP_REPLIES : DP_C_ICMP_ECHO_REPLIES,
+		1);
+}
+
+/* "none" of the two-bit result means: not as on the wire, but the port vouches for it. */
+static bool checksum_good(uint64_t flags, uint64_t mask, uint64_t good, uint64_t none)
+{
+	return (flags & mask) == good || (flags & mask) == none;
+}
+
+static void describe(const struct rte_mbuf *mbuf, struct packet_frame *frame)
+{
+	frame->data = rte_pktmbuf_mtod(mbuf, const uint8_t *);
+	frame->bytes = rte_pktmbuf_data_len(mbuf);
+	frame->vlan_stripped = (mbuf->ol_flags & RTE_MBUF_F_RX_VLAN_STRIPPED) != 0;
+	frame->vlan_tci = mbuf->vlan_tci;
+	frame->ip_checksum_good = checksum_good(mbuf->ol_flags, RTE_MBUF_F_RX_IP_CKSUM_MASK,
+		RTE_MBUF_F_RX_IP_CKSUM_GOOD, RTE_MBUF_F_RX_IP_CKSUM_NONE);
+	frame->l4_checksum_good = checksum_good(mbuf->ol_flags, RTE_MBUF_F_RX_L4_CKSUM_MASK,
+		RTE_MBUF_F_RX_L4_CKSUM_GOOD, RTE_MBUF_F_RX_L4_CKSUM_NONE);
+}
+
+static void map_ipv4(struct sw_enet_addr *address, uint32_t ip, uint16_t port)
+{
+	memset(address->ip, 0, 10);
+	address->ip[10] = 0xff;
+	address->ip[11] = 0xff;
+	packet_put32(address->ip + 12, ip);
+	address->port = port;
+}
+
+static void before(void *ctx, uint32_t i)
+{
+	struct dp_wire *wire = ctx;
+
+	wire->current = i;
+}
+
+/* The engine knows datagram i's peer: the way back is the way it came. */
+static void after(void *ctx, uint32_t i)
+{
+	struct dp_wire *wire = ctx;
+	const struct packet *packet = &wire->packet[i];
+	struct way *way;
+
+	if (wire->datagram[i].peer_index == SW_ENET_NO_PEER)
+		return;
+	way = &wire->ways[wire->datagram[i].peer_index];
+	if (way->ip == packet->from_ip && way->port == packet->from_port &&
+		way->queue == wire->rx_queue_index &&
+		!memcmp(way->link.header, packet->from_mac, 6) &&
+		!memcmp(way->link.header + 6, wire->rx_queue->port->local.mac, 6))
+		return; /* our own MAC may be another after a reset of the VF */
+	way->ip = packet->from_ip;
+	way->port = packet->from_port;
+	way->queue = wire->rx_queue_index;
+	packet_link_build(
+		&way->link, &wire->rx_queue->port->local, packet->from_mac, way->ip, way->port);
+}
+
+/* Returns datagrams for the engine. */
+static uint32_t read_burst(struct dp_wire *wire, struct queue *queue, uint16_t frames)
+{
+	uint32_t datagrams = 0;
+	uint64_t bytes = 0;
+
+	for (uint16_t i = 0; i < frames; i++) {
+		struct rte_mbuf *mbuf = wire->rx[i];
+		struct packet *packet = &wire->packet[datagrams];
+		struct sw_enet_datagram *datagram = &wire->datagram[datagrams];
+		struct packet_frame frame;
+
+		if (i + 4 < frames)
+			rte_prefetch0(rte_pktmbuf_mtod(wire->rx[i + 4], void *));
+		bytes += rte_pktmbuf_pkt_len(mbuf);
+		if (mbuf->nb_segs > 1) {
+			count(wire, DP_C_RX_SEGMENTED, 1);
+			continue;
+		}
+		describe(mbuf, &frame);
+		packet_parse(&frame, &queue->port->local, packet);
+		switch (packet->kind) {
+		case PACKET_REFUSED:
+			counter_add(&wire->counters[packet->drop], 1);
+			break;
+		case PACKET_ARP_REQUEST:
+		case PACKET_ECHO_REQUEST:
+			answer(wire, queue, &frame, packet);
+			break;
+		case PACKET_UDP:
+			map_ipv4(&datagram->from, packet->from_ip, packet->from_port);
+			datagram->data = frame.data + packet->payload_at;
+			datagram->bytes = packet->payload_bytes;
+			datagram->peer_index = SW_ENET_NO_PEER;
+			datagram->refused = 0;
+			datagrams++;
+			break;
+		}
+	}
+	count(wire, DP_C_RX_PACKETS, frames);
+	count(wire, DP_C_RX_BYTES, bytes);
+	return datagrams;
+}
+
+/* A port that asks for a reset: nothing of its queue is touched until main has restarted it. */
+static bool port_runs(struct dp_wire *wire, struct queue *queue)
+{
+	struct dp_port *port = queue->port;
+	uint32_t wanted;
+
+	if (dp_port_running(port))
+		return true;
+	wanted = atomic_load_explicit(&port->resets_wanted, memory_order_relaxed);
+	if (atomic_load_explicit(&port->let_go[queue->queue], memory_order_relaxed) != wanted) {
+		drop_pending(wire, queue);
+		count(wire, DP_C_PORT_RESETS, 1);
+		atomic_store_explicit(&port->let_go[queue->queue], wanted, memory_order_release);
+	}
+	return false;
+}
+
+uint32_t dp_wire_receive(struct dp_wire *wire, uint64_t now_ns)
+{
+	static const struct sw_enet_rx_hooks hooks = {.before = before, .after = after};
+	uint32_t received = 0;
+
+	for (uint32_t q = 0; q < wire->queue_count; q++) {
+		struct queue *queue = &wire->queue[q];
+		uint32_t datagrams;
+		uint16_t frames;
+
+		if (!port_runs(wire, queue))
+			continue;
+		frames = rte_eth_rx_burst(queue->port->id, queue->queue, wire->rx, wire->burst);
+		if (!frames)
+			continue;
+		received += frames;
+		wire->rx_queue = queue;
+		wire->rx_queue_index = (uint16_t)q;
+		datagrams = read_burst(wire, queue, frames);
+		if (datagrams)
+			sw_enet_rx(wire->engine, wire->datagram, datagrams, &hooks,
+				now_ns / NS_PER_MS);
+		/* The engine has copied what it keeps. */
+		rte_pktmbuf_free_bulk(wire->rx, frames);
+	}
+	return received;
+}
+
+uint32_t dp_wire_send(struct dp_wire *wire, uint64_t now_ns)
+{
+	wire->sent = 0;
+	sw_enet_service(wire->engine, now_ns / NS_PER_MS);
+	for (uint32_t q = 0; q < wire->queue_count; q++)
+		if (port_runs(wire, &wire->queue[q]))
+			flush(wire, &wire->queue[q]);
+	return wire->sent;
+}
+
+uint64_t dp_wire_next_ns(const struct dp_wire *wire)
+{
+	uint64_t next_ms = sw_enet_next_ms(wire->engine);
+
+	for (uint32_t q = 0; q < wire->queue_count; q++)
+		if (wire->queue[q].pending)
+			return 0; /* a full transmit ring: at once */
+	return next_ms > UINT64_MAX / NS_PER_MS ? UINT64_MAX : next_ms * NS_PER_MS;
+}
+
+struct sw_enet *dp_wire_engine(struct dp_wire *wire)
+{
+	return wire->engine;
+}
+
+/* --- set-up --- */
+
+static void engine_config(const struct sw_config *config, uint32_t index, const uint8_t key[16],
+	struct sw_enet_config *out)
+{
+	static const enum sw_enet_checksum checksum[] = {
+		[CONFIG_CHECKSUM_OFF] = SW_ENET_CHECKSUM_OFF,
+		[CONFIG_CHECKSUM_ON] = SW_ENET_CHECKSUM_ON,
+		[CONFIG_CHECKSUM_ANY] = SW_ENET_CHECKSUM_ANY,
+	};
+
+	*out = (struct sw_enet_config){
+		.owner = index,
+		.peers_max = config->enet.peers_max,
+		.half_open_max = config->enet.half_open_max,
+		.channels_max = config->enet.channels_max,
+		.mtu = config->enet.mtu,
+		.packet_bytes_max = config->enet.packet_bytes_max,
+		.checksum = checksum[config->enet.checksum],
+		.connects_per_s = config->enet.connects_per_s,
+		.connects_burst = config->enet.connects_burst,
+		.source_connects_per_s = config->enet.source_connects_per_s,
+		.source_connects_burst = config->enet.source_connects_burst,
+		.peer_hold_bytes = config->enet.peer_hold_bytes,
+		.peer_queue_bytes = config->enet.peer_queue_bytes,
+		.pool_bytes = config->enet.pool_bytes,
+		.told = {.full = SW_REASON_SERVER_FULL,
+			.checksum = SW_REASON_CHECKSUM,
+			.slow = SW_REASON_SLOW,
+			.oversize = SW_REASON_OVERSIZE,
+			.malformed = SW_REASON_MALFORMED},
+	};
+	memcpy(out->key, key, sizeof(out->key));
+}
+
+static size_t round_up(size_t bytes, size_t to)
+{
+	return (bytes + to - 1) / to * to;
+}
+
+static size_t ways_bytes(const struct sw_config *config)
+{
+	return config->enet.peers_max * sizeof(struct way);
+}
+
+static uint32_t own_queues(const struct sw_config *config, uint32_t index,
+	struct dp_port *const *ports, uint32_t port_count, struct queue *out)
+{
+	uint32_t found = 0;
+
+	for (uint32_t p = 0; p < port_count; p++) {
+		for (uint32_t q = 0; q < ports[p]->queues; q++) {
+			if (dp_port_queue_worker(config, ports[p]->index, q) != index)
+				continue;
+			if (out) {
+				out[found].port = ports[p];
+				out[found].queue = (uint16_t)q;
+			}
+			found++;
+		}
+	}
+	return found;
+}
+
+size_t dp_wire_bytes(const struct sw_config *config)
+{
+	static const uint8_t key[16];
+	struct sw_enet_config engine;
+	size_t sum = 0;
+
+	engine_config(config, 0, key, &engine);
+	sum += sizeof(struct dp_wire);
+	sum += round_up(sw_enet_bytes(&engine), HUGE_BYTES); /* the engine's own sum is in enet.c */
+	sum += ways_bytes(config);                           /* a line per peer: the way back */
+	for (uint32_t p = 0; p < config->port_count; p++)
+		sum += config->ports[p].queues * sizeof(struct queue); /* waiting for transmit */
+	return sum;
+}
+
+/* Page-aligned memory that is touched now: a fault belongs to set-up. Transparent huge pages where
+ * the kernel has them: the peer table is read at random. */
+static void *reserve(size_t bytes)
+{
+	void *memory = aligned_alloc(HUGE_BYTES, round_up(bytes, HUGE_BYTES));
+
+	if (!memory)
+		return NULL;
+	madvise(memory, round_up(bytes, HUGE_BYTES), MADV_HUGEPAGE);
+	memset(memory, 0, bytes);
+	return memory;
+}
+
+struct dp_wire *dp_wire_new(const struct sw_config *config, uint32_t index,
+	struct dp_port *const *ports, uint32_t port_count, const struct dp_wire_sink *sink,
+	_Atomic uint64_t *counters, const uint8_t key[16], uint64_t now_ns)
+{
+	struct sw_enet_config engine;
+	struct sw_enet_ops ops = {.deliver = deliver,
+		.connected = connected,
+		.disconnected = disconnected,
+		.tx_begin = tx_begin,
+		.tx_end = tx_end};
+	struct dp_wire *wire = NULL;
+	uint32_t queues = own_queues(config, index, ports, port_count, NULL);
+
+	if (!queues) {
+		fprintf(stderr,
+			"dataplane: worker %u has no queue: %u lcores share the ports' queues; "
+			"lower "
+			"dataplane.lcores or raise ports[].queues\n",
+			index, config->dataplane.lcore_count);
+		return NULL;
+	}
+	engine_config(config, index, key, &engine);
+	if (!sw_enet_bytes(&engine)) {
+		fprintf(stderr, "dataplane: the engine does not take the enet section's values\n");
+		return NULL;
+	}
+	wire = aligned_alloc(64, round_up(sizeof(*wire), 64));
+	if (!wire)
+		goto no_memory;
+	memset(wire, 0, sizeof(*wire));
+	wire->config = config;
+	wire->sink = *sink;
+	wire->counters = counters;
+	wire->burst = (uint16_t)config->dataplane.burst;
+	wire->queue_count = queues;
+	wire->engine_bytes = sw_enet_bytes(&engine);
+	wire->engine_memory = reserve(wire->engine_bytes);
+	wire->ways = reserve(ways_bytes(config));
+	wire->queue = calloc(queues, sizeof(*wire->queue));
+	if (!wire->engine_memory || !wire->ways || !wire->queue)
+		goto no_memory;
+	own_queues(config, index, ports, port_count, wire->queue);
+	ops.ctx = wire;
+	wire->engine = sw_enet_init(
+		wire->engine_memory, wire->engine_bytes, &engine, &ops, now_ns / NS_PER_MS);
+	CHECK(wire->engine); /* sw_enet_bytes has accepted the values */
+	return wire;
+no_memory:
+	fprintf(stderr,
+		"dataplane: no memory for worker %u: it needs %zu MiB; lower enet.peers_max or "
+		"enet.pool\n",
+		index, dp_wire_bytes(config) >> 20);
+	dp_wire_free(wire);
+	return NULL;
+}
+
+void dp_wire_free(struct dp_wire *wire)
+{
+	if (!wire)
+		return;
+	for (uint32_t q = 0; wire->queue && q < wire->queue_count; q++)
+		rte_pktmbuf_free_bulk(wire->queue[q].tx, wire->queue[q].pending);
+	free(wire->queue);
+	free(wire->ways);
+	free(wire->engine_memory);
+	free(wire);
+}

@@ -1,0 +1,55 @@
+/* wire.h: the road between the port queues of one worker and its ENet engine.
+ *
+ * A turn takes a burst from each queue, reads the headers (packet.h), answers ARP and pings, gives
+ * the datagrams to the engine, and sends what the engine frames. Peers are answered by the port,
+ * queue, VLAN and next hop that their last datagram came by, with headers that are built once.
+ *
+ * One thread makes every call but dp_wire_new, dp_wire_free (main, while that thread does not run).
+ * After dp_wire_new nothing allocates, locks, logs or makes a system call, but what a port's driver
+ * does (AF_XDP: one sendto per transmit burst). */
+#ifndef SW_DATAPLANE_WIRE_H
+#define SW_DATAPLANE_WIRE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/config.h"
+#include "common/counter.h"
+#include "dataplane/enet/enet.h"
+#include "dataplane/port.h"
+
+struct dp_wire;
+
+/* Where packets and events go: three of struct sw_enet_ops, with the same meaning. */
+struct dp_wire_sink {
+	void *ctx;
+	bool (*deliver)(void *ctx, const struct sw_enet_delivery *run, uint32_t count);
+	bool (*connected)(void *ctx, const struct sw_enet_connected *info);
+	bool (*disconnected)(void *ctx, uint64_t peer, uint32_t data, enum sw_enet_gone reason);
+};
+
+/* Main thread. A wire for worker index: it takes the queues that dp_port_queue_worker gives it.
+ * config and ports must outlive it. counters[DP_COUNTER_COUNT] belongs to the caller and outlives
+ * it too. now_ns: the clock that dp_wire_step will be given. Returns NULL after it has said on
+ * stderr what is wrong: no queue for this worker, enet values that the engine refuses, no memory.
+ */
+struct dp_wire *dp_wire_new(const struct sw_config *config, uint32_t index,
+	struct dp_port *const *ports, uint32_t port_count, const struct dp_wire_sink *sink,
+	_Atomic uint64_t *counters, const uint8_t key[16], uint64_t now_ns);
+void dp_wire_free(struct dp_wire *wire);
+
+struct sw_enet *dp_wire_engine(struct dp_wire *wire);
+
+/* A burst from each queue, through the engine. Returns frames received. */
+uint32_t dp_wire_receive(struct dp_wire *wire, uint64_t now_ns);
+
+/* The engine's timers and what waits to be sent, then every transmit queue. Returns frames sent. */
+uint32_t dp_wire_send(struct dp_wire *wire, uint64_t now_ns);
+
+/* When the engine has something to do without input; UINT64_MAX: never. */
+uint64_t dp_wire_next_ns(const struct dp_wire *wire);
+
+/* Bytes that a worker's wire takes for this configuration, without the ports' pools. */
+size_t dp_wire_bytes(const struct sw_config *config);
+
+#endif

@@ -1,0 +1,689 @@
+/* Proves, over a net_ring port and with frames alone: ARP and pings are answered, an ENet client
+ * connects, its messages reach the ring that their first byte and its route name, a full ring
+ * withholds the acknowledgement and loses nothing, routes move without a message on the wrong side,
+ * leaves are owed until both have them, and malformed frames are counted by name. */
+#include <errno.h>
+
+#include "common/handle.h"
+#include "common/mono.h"
+#include "dataplane/counters.h"
+#include "dataplane/lean_client.h"
+#include "dataplane/packet_frames.h"
+#include "dataplane/ring_port.h"
+#include "dataplane/worker.h"
+#include "proto/message_types.h"
+
+#define SHARDS     2u
+#define RING_SLOTS 256u
+
+struct world {
+	struct sw_config config;
+	struct ring_port wire;
+	struct dp_port *port;
+	struct dp_links links;
+	struct dp_worker *worker;
+	uint64_t now_ns;
+	struct msg_buffer popped[2]; /* room for MSG_SLOTS_MAX + 1 slots */
+};
+
+struct client {
+	struct world *world;
+	struct packet_local local; /* as the client's own parser sees it */
+	struct lean_client enet;
+	uint32_t messages;
+	uint8_t last[64];
+	uint32_t last_bytes;
+};
+
+static const uint8_t key[16] = "worker_test key";
+
+static void world_make(struct world *world, const char *name)
+{
+	FILE *log = fopen("/dev/null", "w");
+
+	memset(world, 0, sizeof(*world));
+	ring_port_make(&world->wire, name, 1);
+	ring_port_config(&world->config, name, 1);
+	world->config.enet.peers_max = 16;
+	world->config.enet.half_open_max = 16;
+	world->config.enet.pool_bytes = 1 << 20;
+	world->config.enet.peer_hold_bytes = 8192;
+	assert_int_equal(dp_port_open(&world->config, 0, log, &world->port), 0);
+	fclose(log);
+	world->links.shards = SHARDS;
+	world->links.to_control = msg_ring_new("to_control", RING_SLOTS);
+	world->links.from_control = msg_ring_new("from_control", RING_SLOTS);
+	for (uint32_t s = 0; s < SHARDS; s++) {
+		world->links.to_shard[s] = msg_ring_new("to_shard", RING_SLOTS);
+		world->links.from_shard[s] = msg_ring_new("from_shard", RING_SLOTS);
+	}
+	world->worker = dp_worker_new(&world->config, 0, &world->port, 1, &world->links, key);
+	assert_non_null(world->worker);
+	world->now_ns = mono_ns() + NS_PER_MS;
+}
+
+static void world_free(struct world *world)
+{
+	uint8_t frame[2048];
+
+	while (ring_port_get(&world->wire, 0, frame, sizeof(frame)))
+		;
+	dp_worker_free(world->worker);
+	dp_port_close(world->port);
+	msg_ring_free(world->links.to_control);
+	msg_ring_free(world->links.from_control);
+	for (uint32_t s = 0; s < SHARDS; s++) {
+		msg_ring_free(world->links.to_shard[s]);
+		msg_ring_free(world->links.from_shard[s]);
+	}
+	ring_port_free(&world->wire);
+}
+
+static uint64_t counted(const struct world *world, enum dp_counter counter)
+{
+	return counter_get(&dp_worker_counters(world->worker)[0].values[counter]);
+}
+
+static bool step(struct world *world, uint32_t ms)
+{
+	world->now_ns += ms * NS_PER_MS;
+	return dp_worker_step(world->worker, world->now_ns);
+}
+
+static const struct msg *pop(struct world *world, struct msg_ring *ring)
+{
+	/* One message at a time would be simpler if rings popped one: tests drain and take the
+	 * first, and so look at rings that hold one message. */
+	uint32_t slots = msg_ring_pop(ring, world->popped[0].slot, 2 * MSG_SLOTS_MAX);
+
+	if (!slots)
+		return NULL;
+	assert_int_equal(slots, world->popped[0].slot[0].slots);
+	return world->popped[0].slot;
+}
+
+static uint32_t drain(struct world *world, struct msg_ring *ring)
+{
+	uint32_t slots, messages = 0;
+
+	while ((slots = msg_ring_pop(ring, world->popped[0].slot, 2 * MSG_SLOTS_MAX)))
+		for (uint32_t at = 0; at < slots; at += world->popped[0].slot[at].slots)
+			messages++;
+	return messages;
+}
+
+static void fill(struct msg_ring *ring)
+{
+	struct msg_buffer junk;
+
+	msg_begin(junk.slot, MSG_NONE, HANDLE_NONE, 0);
+	while (msg_ring_push(ring, junk.slot))
+		;
+}
+
+/* --- a client --- */
+
+static void client_make(struct client *client, struct world *world, uint8_t number)
+{
+	memset(client, 0, sizeof(*client));
+	client->world = world;
+	client->local = (struct packet_local){.mac = {2, 0, 0, 0, 1, number},
+		.ip = 0x0a000100u + number,
+		.udp_port = (uint16_t)(40000 + number)};
+}
+
+static void client_put(struct client *client, const uint8_t *datagram, uint32_t bytes)
+{
+	struct packet_link link;
+	uint8_t frame[2048];
+
+	if (!bytes)
+		return;
+	packet_link_build(&link, &client->local, client->world->port->local.mac,
+		client->world->port->local.ip, client->world->port->local.udp_port);
+	memcpy(frame + link.bytes, datagram, bytes);
+	ring_port_put(
+		&client->world->wire, 0, frame, packet_link_write(&link, frame, bytes, 1, false));
+}
+
+static void on_message(
+	void *ctx, uint8_t channel, bool reliable, const uint8_t *payload, uint32_t bytes)
+{
+	struct client *client = ctx;
+
+	(void)channel;
+	(void)reliable;
+	client->messages++;
+	client->last_bytes = bytes < sizeof(client->last) ? bytes : sizeof(client->last);
+	memcpy(client->last, payload, client->last_bytes);
+}
+
+static uint32_t now_ms(const struct client *client)
+{
+	return (uint32_t)(client->world->now_ns / NS_PER_MS);
+}
+
+/* Takes what came for it; acknowledges. Frames for others must not be there. */
+static uint32_t client_read(struct client *client)
+{
+	const struct lean_sink sink = {.ctx = client, .message = on_message};
+	uint8_t bytes[2048], out[LEAN_OUT_BYTES];
+	uint32_t frames = 0, n;
+
+	while ((n = ring_port_get(&client->world->wire, 0, bytes, sizeof(bytes)))) {
+		const struct packet_frame frame = {.data = bytes, .bytes = n};
+		struct packet packet;
+
+		packet_parse(&frame, &client->local, &packet);
+		assert_int_equal(packet.kind, PACKET_UDP);
+		client_put(client, out,
+			lean_read(&client->enet, bytes + packet.payload_at, packet.payload_bytes,
+				&sink, now_ms(client), out));
+		frames++;
+	}
+	return frames;
+}
+
+/* Connects and takes control's event; returns the peer. */
+static uint64_t client_connect(struct client *client)
+{
+	struct world *world = client->world;
+	uint8_t out[LEAN_OUT_BYTES];
+	const struct msg *message;
+
+	client_put(client, out, lean_connect(&client->enet, client->local.ip, 5, 77, 1000, out));
+	step(world, 1);
+	assert_int_equal(client_read(client), 1);
+	assert_int_equal(client->enet.state, LEAN_CONNECTED);
+	step(world, 1);
+	message = pop(world, world->links.to_control);
+	assert_non_null(message);
+	assert_int_equal(message->type, MSG_PEER_CONNECTED);
+	return message->peer;
+}
+
+static void client_reliable(struct client *client, const void *payload, uint32_t bytes)
+{
+	uint8_t out[LEAN_OUT_BYTES];
+
+	client_put(client, out,
+		lean_send_reliable(&client->enet, 0, payload, bytes, now_ms(client), out));
+}
+
+static void client_unreliable(struct client *client, const void *payload, uint32_t bytes)
+{
+	uint8_t out[LEAN_OUT_BYTES];
+
+	client_put(client, out, lean_send_unreliable(&client->enet, 1, payload, bytes, out));
+}
+
+static void shard_route(struct world *world, uint32_t shard, uint64_t peer, uint32_t to)
+{
+	const struct msg_peer_route body = {.route = to};
+	struct msg_buffer message;
+
+	memcpy(msg_begin(message.slot, MSG_PEER_ROUTE, peer, sizeof(body)), &body, sizeof(body));
+	assert_true(msg_ring_push(world->links.from_shard[shard], message.slot));
+}
+
+/* --- tests --- */
+
+static void arp_and_ping_are_answered(void **state)
+{
+	struct world world;
+	uint8_t bytes[FRAME_BYTES_MAX], answer[2048];
+
+	(void)state;
+	world_make(&world, "arp");
+	for (int base = FRAME_ARP; base >= FRAME_PING; base--) {
+		struct frame_case c = {.base = (enum frame_base)base, .at = -1};
+		struct packet_frame frame;
+
+		frame_build(&c, bytes, &frame);
+		/* The table's frames are for 02:..:01; the port has its own MAC. */
+		if (base == FRAME_PING)
+			memcpy(bytes, world.port->local.mac, 6);
+		ring_port_put(&world.wire, 0, bytes, frame.bytes);
+		assert_true(step(&world, 1));
+		assert_int_equal(
+			ring_port_get(&world.wire, 0, answer, sizeof(answer)), frame.bytes);
+		assert_memory_equal(answer, bytes + 6, 6);
+		assert_memory_equal(answer + 6, world.port->local.mac, 6);
+	}
+	assert_int_equal(counted(&world, DP_C_ARP_REPLIES), 1);
+	assert_int_equal(counted(&world, DP_C_ICMP_ECHO_REPLIES), 1);
+	assert_int_equal(counted(&world, DP_C_TX_PACKETS), 2);
+	assert_false(step(&world, 1));
+	world_free(&world);
+}
+
+static void malformed_frames_are_counted_by_name(void **state)
+{
+	struct world world;
+
+	(void)state;
+	world_make(&world, "bad");
+	for (size_t i = 0; i < FRAME_CASES; i++) {
+		const struct frame_case *c = &frame_cases[i];
+		uint8_t bytes[FRAME_BYTES_MAX], answer[2048];
+		struct packet_frame frame;
+		uint64_t before;
+
+		if (c->kind != PACKET_REFUSED || c->tagged_port || c->stripped)
+			continue;
+		frame_build(c, bytes, &frame);
+		/* What the table says of the MAC 02:..:01 must hold for this port's. */
+		for (int at = 0; at < 12 && frame.bytes >= 12; at += 6)
+			if (!memcmp(bytes + at, frames_local.mac, 6))
+				memcpy(bytes + at, world.port->local.mac, 6);
+		before = counted(&world, (enum dp_counter)c->drop);
+		ring_port_put(&world.wire, 0, bytes, frame.bytes);
+		step(&world, 1);
+		if (counted(&world, (enum dp_counter)c->drop) != before + 1)
+			fail_msg("%s: not counted as %s", c->name, dp_counter_desc[c->drop].name);
+		assert_int_equal(ring_port_get(&world.wire, 0, answer, sizeof(answer)), 0);
+	}
+	world_free(&world);
+}
+
+static void messages_go_where_their_type_and_route_say(void **state)
+{
+	struct world world;
+	struct client client;
+	const struct msg *message;
+	uint64_t peer;
+
+	(void)state;
+	world_make(&world, "types");
+	client_make(&client, &world, 2);
+	peer = client_connect(&client);
+
+	client_reliable(&client, "\x01hello", 6);
+	step(&world, 1);
+	message = pop(&world, world.links.to_control);
+	assert_non_null(message);
+	assert_int_equal(message->type, MSG_PEER_PACKET);
+	assert_int_equal(message->peer, peer);
+	assert_int_equal(message->channel, 0);
+	assert_int_equal(message->flags, MSG_SEND_RELIABLE);
+	assert_int_equal(message->payload_bytes, 6);
+	assert_memory_equal(msg_payload(message), "\x01hello", 6);
+	client_read(&client);
+	assert_int_equal(client.enet.acknowledged, 1);
+
+	/* Taken, acknowledged, and dropped by name. */
+	client_reliable(&client, "\x41 no map yet", 11);
+	client_reliable(&client, "\x80 chat", 6);
+	client_reliable(&client, "\xc0 unknown", 9);
+	client_reliable(&client, "\x00 unknown", 9);
+	step(&world, 1);
+	client_read(&client);
+	assert_int_equal(client.enet.acknowledged, 5);
+	assert_int_equal(counted(&world, DP_C_MESSAGE_NO_ROUTE), 1);
+	assert_int_equal(counted(&world, DP_C_MESSAGE_CHAT), 1);
+	assert_int_equal(counted(&world, DP_C_MESSAGE_UNKNOWN), 2);
+	assert_null(pop(&world, world.links.to_control));
+
+	shard_route(&world, 1, peer, 2);
+	step(&world, 1);
+	client_unreliable(&client, "\x41 walk", 6);
+	step(&world, 1);
+	message = pop(&world, world.links.to_shard[1]);
+	assert_non_null(message);
+	assert_int_equal(message->channel, 1);
+	assert_int_equal(message->flags, 0);
+	assert_null(pop(&world, world.links.to_shard[0]));
+	assert_null(pop(&world, world.links.to_control));
+	world_free(&world);
+}
+
+static void a_full_ring_withholds_the_acknowledgement(void **state)
+{
+	struct world world;
+	struct client client;
+	uint8_t out[LEAN_OUT_BYTES];
+	const struct msg *message;
+	uint32_t bytes;
+
+	(void)state;
+	world_make(&world, "full");
+	client_make(&client, &world, 2);
+	client_connect(&client);
+	fill(world.links.to_control);
+
+	bytes = lean_send_reliable(&client.enet, 0, "\x01wait", 5, now_ms(&client), out);
+	client_put(&client, out, bytes);
+	client_unreliable(&client, "\x01lost", 5);
+	step(&world, 1);
+	client_read(&client);
+	assert_int_equal(client.enet.acknowledged, 0);
+	assert_int_equal(counted(&world, DP_C_RELIABLE_HELD), 1);
+	assert_int_equal(counted(&world, DP_C_UNRELIABLE_DROPPED), 1);
+
+	/* The client repeats; meanwhile the ring was drained. */
+	drain(&world, world.links.to_control);
+	client_put(&client, out, bytes);
+	step(&world, 1);
+	client_read(&client);
+	assert_int_equal(client.enet.acknowledged, 1);
+	message = pop(&world, world.links.to_control);
+	assert_non_null(message);
+	assert_memory_equal(msg_payload(message), "\x01wait", 5);
+	world_free(&world);
+}
+
+static void a_run_goes_whole_or_not_at_all(void **state)
+{
+	struct world world;
+	struct client client;
+	struct msg_buffer junk;
+	uint8_t first[LEAN_OUT_BYTES];
+	uint32_t first_bytes;
+	uint64_t peer;
+
+	(void)state;
+	world_make(&world, "run");
+	client_make(&client, &world, 2);
+	peer = client_connect(&client);
+	shard_route(&world, 0, peer, 1);
+	step(&world, 1);
+	/* 1 is late; 2 for the shard, 3 for control and 4 for the shard are held behind it. */
+	first_bytes = lean_send_reliable(&client.enet, 0, "\x41 one", 5, now_ms(&client), first);
+	client_reliable(&client, "\x41 two", 5);
+	client_reliable(&client, "\x01 three", 7);
+	client_reliable(&client, "\x41 four", 6);
+	step(&world, 1);
+	client_read(&client);
+	assert_int_equal(client.enet.acknowledged, 3); /* held in memory set aside for that */
+	assert_int_equal(msg_ring_used(world.links.to_shard[0]), 0);
+
+	/* Control's ring has no room for 3: nothing of the run is handed over, 1 not acknowledged.
+	 */
+	fill(world.links.to_control);
+	client_put(&client, first, first_bytes);
+	step(&world, 1);
+	client_read(&client);
+	assert_int_equal(client.enet.acknowledged, 3);
+	assert_int_equal(msg_ring_used(world.links.to_shard[0]), 0);
+
+	/* The shard's ring has room for two of three: the same. */
+	drain(&world, world.links.to_control);
+	msg_begin(junk.slot, MSG_NONE, HANDLE_NONE, 0);
+	while (msg_ring_room(world.links.to_shard[0]) > 2)
+		assert_true(msg_ring_push(world.links.to_shard[0], junk.slot));
+	client_put(&client, first, first_bytes);
+	step(&world, 1);
+	assert_int_equal(msg_ring_used(world.links.to_control), 0);
+	assert_int_equal(counted(&world, DP_C_RELIABLE_HELD), 2);
+
+	drain(&world, world.links.to_shard[0]);
+	client_put(&client, first, first_bytes);
+	step(&world, 1);
+	client_read(&client);
+	assert_int_equal(client.enet.acknowledged, 4);
+	assert_int_equal(drain(&world, world.links.to_shard[0]), 3);
+	assert_int_equal(drain(&world, world.links.to_control), 1);
+	world_free(&world);
+}
+
+static void a_route_ends_behind_the_last_message(void **state)
+{
+	struct world world;
+	struct client client;
+	const struct msg *message;
+	uint64_t peer;
+
+	(void)state;
+	world_make(&world, "route");
+	client_make(&client, &world, 2);
+	peer = client_connect(&client);
+	shard_route(&world, 0, peer, 1);
+	step(&world, 1);
+	client_unreliable(&client, "\x41 1", 3);
+	step(&world, 1);
+	shard_route(&world, 1, peer, 2);
+	client_unreliable(&client, "\x41 2", 3);
+	step(&world, 1);
+	assert_int_equal(
+		msg_ring_pop(world.links.to_shard[0], world.popped[0].slot, 2 * MSG_SLOTS_MAX),
+		2); /* the packet and the marker, a slot each */
+	message = world.popped[0].slot;
+	assert_int_equal(message->type, MSG_PEER_PACKET);
+	assert_int_equal(msg_next(message)->type, MSG_ROUTE_END);
+	assert_int_equal(msg_next(message)->peer, peer);
+	message = pop(&world, world.links.to_shard[1]);
+	assert_non_null(message);
+	assert_memory_equal(msg_payload(message), "\x41 2", 3);
+
+	/* The old shard's ring is full: the route stays, and the asker's later messages wait. */
+	fill(world.links.to_shard[1]);
+	shard_route(&world, 0, peer, 1);
+	shard_route(&world, 0, peer, 0);
+	step(&world, 1);
+	step(&world, 1);
+	client_unreliable(&client, "\x41 3", 3);
+	step(&world, 1);
+	assert_int_equal(counted(&world, DP_C_UNRELIABLE_DROPPED), 1); /* still shard 1's */
+	assert_int_equal(msg_ring_used(world.links.to_shard[0]), 0);
+	drain(&world, world.links.to_shard[1]);
+	step(&world, 1);
+	message = pop(&world, world.links.to_shard[1]);
+	assert_non_null(message);
+	assert_int_equal(message->type, MSG_ROUTE_END);
+	message = pop(&world, world.links.to_shard[0]);
+	assert_non_null(message);
+	assert_int_equal(message->type, MSG_ROUTE_END); /* the second of the two that waited */
+	world_free(&world);
+}
+
+static void a_leave_is_owed_to_both(void **state)
+{
+	struct world world;
+	struct client client;
+	uint8_t out[LEAN_OUT_BYTES];
+	const struct msg *message;
+	struct msg_peer_gone gone;
+	uint64_t peer;
+
+	(void)state;
+	world_make(&world, "leave");
+	client_make(&client, &world, 2);
+	peer = client_connect(&client);
+	shard_route(&world, 0, peer, 1);
+	step(&world, 1);
+	assert_int_equal(dp_worker_peers(world.worker), 1);
+	fill(world.links.to_shard[0]);
+	client_put(&client, out, lean_disconnect(&client.enet, 5, now_ms(&client), out));
+	step(&world, 1);
+	step(&world, 2);
+	step(&world, 2);
+	/* Control once, however often the shard's ring was full. */
+	message = pop(&world, world.links.to_control);
+	assert_non_null(message);
+	assert_int_equal(message->type, MSG_PEER_GONE);
+	assert_int_equal(message->peer, peer);
+	memcpy(&gone, msg_payload(message), sizeof(gone));
+	assert_int_equal(gone.data, 5);
+	assert_int_equal(gone.reason, SW_ENET_GONE_CLIENT);
+	drain(&world, world.links.to_shard[0]);
+	step(&world, 2);
+	step(&world, 2);
+	message = pop(&world, world.links.to_shard[0]);
+	assert_non_null(message);
+	assert_int_equal(message->type, MSG_PEER_GONE);
+	assert_null(pop(&world, world.links.to_control));
+	assert_int_equal(dp_worker_peers(world.worker), 0);
+
+	/* A route for it comes too late: the shard hears so, also when its ring was full. */
+	shard_route(&world, 1, peer, 2);
+	step(&world, 1);
+	message = pop(&world, world.links.to_shard[1]);
+	assert_non_null(message);
+	assert_int_equal(message->type, MSG_PEER_GONE);
+	fill(world.links.to_shard[1]);
+	shard_route(&world, 1, peer, 2);
+	step(&world, 1);
+	drain(&world, world.links.to_shard[1]);
+	step(&world, 1);
+	message = pop(&world, world.links.to_shard[1]);
+	assert_non_null(message);
+	assert_int_equal(message->type, MSG_PEER_GONE);
+	assert_int_equal(counted(&world, DP_C_ROUTES_STALE), 2);
+	world_free(&world);
+}
+
+static void sends_and_disconnects_from_rings(void **state)
+{
+	const struct msg_peer_disconnect kick = {
+		.mode = MSG_DISCONNECT_NOW, .data = SW_REASON_KICKED};
+	struct world world;
+	struct client client;
+	struct msg_buffer message;
+	uint64_t peer;
+
+	(void)state;
+	world_make(&world, "sends");
+	client_make(&client, &world, 2);
+	peer = client_connect(&client);
+	memcpy(msg_begin(message.slot, MSG_PEER_SEND, peer, 10), "\x02 admitted", 10);
+	message.slot->flags = MSG_SEND_RELIABLE;
+	assert_true(msg_ring_push(world.links.from_control, message.slot));
+	memcpy(msg_begin(message.slot, MSG_PEER_SEND, peer, 8), "\x42 world", 8);
+	message.slot->channel = SW_CHANNEL_WORLD;
+	assert_true(msg_ring_push(world.links.from_shard[1], message.slot));
+	step(&world, 1);
+	assert_int_equal(client_read(&client), 1); /* both in one datagram */
+	assert_int_equal(client.messages, 2);
+	assert_int_equal(client.last_bytes, 8);
+
+	/* What cannot be: counted, nothing else. */
+	message.slot->channel = 200;
+	assert_true(msg_ring_push(world.links.from_control, message.slot));
+	message.slot->channel = 1;
+	message.slot->peer = handle_make(0, 99, 3);
+	assert_true(msg_ring_push(world.links.from_control, message.slot));
+	message.slot->peer = handle_make(7, 1, 0);
+	assert_true(msg_ring_push(world.links.from_control, message.slot));
+	msg_begin(message.slot, MSG_PLAYER_JOIN, peer, 0);
+	assert_true(msg_ring_push(world.links.from_control, message.slot));
+	msg_begin(message.slot, MSG_PEER_DISCONNECT, peer, 3);
+	assert_true(msg_ring_push(world.links.from_control, message.slot));
+	shard_route(&world, 0, peer, SHARDS + 1);
+	step(&world, 1);
+	assert_int_equal(counted(&world, DP_C_SEND_INVALID), 1);
+	assert_int_equal(counted(&world, DP_C_SEND_STALE), 2);
+	assert_int_equal(counted(&world, DP_C_RING_UNKNOWN), 3);
+
+	memcpy(msg_begin(message.slot, MSG_PEER_DISCONNECT, peer, sizeof(kick)), &kick,
+		sizeof(kick));
+	assert_true(msg_ring_push(world.links.from_control, message.slot));
+	step(&world, 1);
+	client_read(&client);
+	assert_int_equal(client.enet.state, LEAN_GONE);
+	assert_int_equal(client.enet.gone_data, SW_REASON_KICKED);
+	world_free(&world);
+}
+
+static void answers_follow_the_last_way_in(void **state)
+{
+	struct world world;
+	struct client client;
+	uint8_t frame[2048];
+
+	(void)state;
+	world_make(&world, "way");
+	client_make(&client, &world, 2);
+	client_connect(&client);
+	/* The client's router fails over: same address, another next hop. */
+	client.local.mac[5] = 99;
+	client_reliable(&client, "\x01 moved", 7);
+	step(&world, 1);
+	assert_true(ring_port_get(&world.wire, 0, frame, sizeof(frame)) > 0);
+	assert_memory_equal(frame, client.local.mac, 6);
+	world_free(&world);
+}
+
+static void a_port_reset_leaves_peers_connected(void **state)
+{
+	struct world world;
+	struct client client;
+	FILE *log = fopen("/dev/null", "w");
+
+	(void)state;
+	world_make(&world, "vfreset");
+	client_make(&client, &world, 2);
+	client_connect(&client);
+	dp_port_ask_reset(world.port);
+	dp_port_maintain(world.port, log);
+	assert_false(dp_port_running(world.port));
+	step(&world, 1);
+	assert_int_equal(counted(&world, DP_C_PORT_RESETS), 1);
+	dp_port_maintain(world.port, log);
+	assert_true(dp_port_running(world.port));
+	client_reliable(&client, "\x01 here", 6);
+	step(&world, 1);
+	client_read(&client);
+	assert_int_equal(client.enet.acknowledged, 1);
+	fclose(log);
+	world_free(&world);
+}
+
+static void buffers_come_back(void **state)
+{
+	struct world world;
+	struct client client;
+	unsigned free_before;
+
+	(void)state;
+	world_make(&world, "buffers");
+	client_make(&client, &world, 2);
+	client_connect(&client);
+	client_read(&client);
+	step(&world, 1);
+	drain(&world, world.links.to_control);
+	free_before = rte_mempool_avail_count(world.port->pool[0]);
+	for (int i = 0; i < 5000; i++) {
+		client_reliable(&client, "\x01 again", 7);
+		client_unreliable(&client, "\x42", 1);
+		step(&world, 1);
+		client_read(&client);
+		drain(&world, world.links.to_control);
+	}
+	step(&world, 1);
+	client_read(&client);
+	assert_int_equal(client.enet.acknowledged, 5000);
+	assert_int_equal(rte_mempool_avail_count(world.port->pool[0]), free_before);
+	assert_int_equal(rte_mempool_in_use_count(world.wire.pool), 0);
+	world_free(&world);
+}
+
+static void rings_too_small_are_refused(void **state)
+{
+	struct world world;
+
+	(void)state;
+	world_make(&world, "small");
+	world.config.enet.peer_hold_bytes = 1 << 20;
+	assert_null(dp_worker_new(&world.config, 0, &world.port, 1, &world.links, key));
+	world_free(&world);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(arp_and_ping_are_answered),
+		cmocka_unit_test(malformed_frames_are_counted_by_name),
+		cmocka_unit_test(messages_go_where_their_type_and_route_say),
+		cmocka_unit_test(a_full_ring_withholds_the_acknowledgement),
+		cmocka_unit_test(a_run_goes_whole_or_not_at_all),
+		cmocka_unit_test(a_route_ends_behind_the_last_message),
+		cmocka_unit_test(a_leave_is_owed_to_both),
+		cmocka_unit_test(sends_and_disconnects_from_rings),
+		cmocka_unit_test(answers_follow_the_last_way_in),
+		cmocka_unit_test(a_port_reset_leaves_peers_connected),
+		cmocka_unit_test(buffers_come_back),
+		cmocka_unit_test(rings_too_small_are_refused),
+	};
+
+	return cmocka_run_group_tests_name("worker", tests, ring_port_eal, ring_port_eal_end);
+}

@@ -1,0 +1,140 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/handle.h"
+#include "common/mono.h"
+#include "dataplane/counters.h"
+#include "dataplane/idle.h"
+#include "dataplane/wire.h"
+#include "perf/echo/echo.h"
+#include "proto/message_types.h"
+
+struct echo {
+	const struct sw_config *config;
+	struct dp_wire *wire;
+	struct counter_set sets[ECHO_COUNTER_SETS];
+	_Atomic uint64_t counters[DP_COUNTER_COUNT] __attribute__((aligned(64)));
+};
+
+static bool deliver(void *ctx, const struct sw_enet_delivery *run, uint32_t count)
+{
+	struct echo *echo = ctx;
+	struct sw_enet *engine = dp_wire_engine(echo->wire);
+
+	for (uint32_t i = 0; i < count; i++)
+		if (sw_enet_send(engine, run[i].peer, run[i].channel, run[i].flags, run[i].payload,
+			    run[i].bytes))
+			counter_add(&echo->counters[DP_C_SEND_NO_MEMORY], 1);
+	return true;
+}
+
+static bool connected(void *ctx, const struct sw_enet_connected *info)
+{
+	(void)ctx;
+	(void)info;
+	return true;
+}
+
+static bool disconnected(void *ctx, uint64_t peer, uint32_t data, enum sw_enet_gone reason)
+{
+	(void)ctx;
+	(void)peer;
+	(void)data;
+	(void)reason;
+	return true;
+}
+
+struct echo *echo_new(const struct sw_config *config, uint32_t index, struct dp_port *const *ports,
+	uint32_t port_count, const uint8_t key[16])
+{
+	struct echo *echo = aligned_alloc(64, (sizeof(*echo) + 63) & ~(size_t)63);
+	const struct dp_wire_sink sink = {.ctx = echo,
+		.deliver = deliver,
+		.connected = connected,
+		.disconnected = disconnected};
+
+	if (!echo) {
+		fprintf(stderr, "echo: no memory\n");
+		return NULL;
+	}
+	memset(echo, 0, sizeof(*echo));
+	echo->config = config;
+	echo->wire = dp_wire_new(
+		config, index, ports, port_count, &sink, echo->counters, key, mono_ns());
+	if (!echo->wire) {
+		free(echo);
+		return NULL;
+	}
+	echo->sets[0] = (struct counter_set){.group = "dataplane",
+		.index = index,
+		.count = DP_COUNTER_COUNT,
+		.desc = dp_counter_desc,
+		.values = echo->counters};
+	echo->sets[1] = (struct counter_set){.group = "enet",
+		.index = index,
+		.count = SW_ENET_COUNTER_COUNT,
+		.desc = sw_enet_counter_desc,
+		.values = sw_enet_counters(dp_wire_engine(echo->wire))};
+	return echo;
+}
+
+void echo_free(struct echo *echo)
+{
+	if (!echo)
+		return;
+	dp_wire_free(echo->wire);
+	free(echo);
+}
+
+const struct counter_set *echo_counters(const struct echo *echo)
+{
+	return echo->sets;
+}
+
+static bool turn(struct echo *echo, uint64_t now_ns)
+{
+	bool work = dp_wire_receive(echo->wire, now_ns) > 0;
+
+	work |= dp_wire_send(echo->wire, now_ns) > 0;
+	counter_add(&echo->counters[DP_C_POLLS], 1);
+	if (work)
+		counter_add(&echo->counters[DP_C_POLLS_BUSY], 1);
+	return work;
+}
+
+static void tell_everyone(struct echo *echo)
+{
+	struct sw_enet *engine = dp_wire_engine(echo->wire);
+
+	sw_enet_refuse_connects(engine, SW_REASON_SERVER_STOPPING);
+	for (uint32_t i = 0; i < echo->config->enet.peers_max; i++) {
+		struct sw_enet_peer_info info;
+
+		sw_enet_peer_info(engine, i, &info);
+		if (info.peer != HANDLE_NONE)
+			sw_enet_disconnect(engine, info.peer, SW_ENET_DISCONNECT_LATER,
+				SW_REASON_SERVER_STOPPING, SW_ENET_GONE_LOCAL);
+	}
+}
+
+void echo_run(struct echo *echo, const _Atomic bool *stop)
+{
+	struct dp_idle idle;
+	uint64_t now_ns, end_ns;
+
+	dp_idle_init(&idle, echo->config->dataplane.idle);
+	while (!atomic_load_explicit(stop, memory_order_relaxed)) {
+		bool work;
+
+		now_ns = mono_ns();
+		work = turn(echo, now_ns);
+		dp_idle_wait(&idle, work, now_ns, dp_wire_next_ns(echo->wire));
+	}
+	tell_everyone(echo);
+	end_ns = mono_ns() + ECHO_DRAIN_MS * NS_PER_MS;
+	do {
+		now_ns = mono_ns();
+		turn(echo, now_ns);
+	} while (sw_enet_peers(dp_wire_engine(echo->wire)) && now_ns < end_ns);
+}

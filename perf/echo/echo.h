@@ -1,0 +1,29 @@
+/* echo.h: one worker of the echo program: queues and engine without the game. Each packet goes back
+ * to its sender on its channel with its flags. */
+#ifndef SW_PERF_ECHO_ECHO_H
+#define SW_PERF_ECHO_ECHO_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/config.h"
+#include "common/counter.h"
+#include "dataplane/port.h"
+
+struct echo;
+
+/* Main thread. As dp_worker_new; NULL after it has said why. */
+struct echo *echo_new(const struct sw_config *config, uint32_t index, struct dp_port *const *ports,
+	uint32_t port_count, const uint8_t key[16]);
+void echo_free(struct echo *echo);
+
+/* The echo's thread: polls until *stop is set, then tells every peer, and goes on until they have
+ * acknowledged, at most ECHO_DRAIN_MS. */
+#define ECHO_DRAIN_MS 1000u
+void echo_run(struct echo *echo, const _Atomic bool *stop);
+
+/* Any thread: the sets "dataplane" and "enet". */
+#define ECHO_COUNTER_SETS 2u
+const struct counter_set *echo_counters(const struct echo *echo);
+
+#endif

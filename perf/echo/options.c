@@ -1,0 +1,183 @@
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dataplane/port.h"
+#include "perf/echo/options.h"
+
+/* X(name, key, range low, range high, member, help). Numbers; the rest is in apply(). */
+/* clang-format off */
+#define NUMBERS(X) \
+	X("udp-port", 'u', 1, 65535, dataplane.udp_port, "UDP port") \
+	X("burst", 'b', 1, DP_BURST_MAX, dataplane.burst, "frames taken or given at once") \
+	X("mbufs", 'm', 0, 4194304, dataplane.mbufs, "buffers per queue, 0: computed") \
+	X("stats-period", 's', 0, 86400, dataplane.stats_period_s, "seconds between figures, 0: only at the end") \
+	X("peers", 'n', 1, 2097152, enet.peers_max, "peers per worker") \
+	X("half-open", 'o', 16, 1048576, enet.half_open_max, "handshakes under way per worker") \
+	X("channels", 'c', 1, 255, enet.channels_max, "channels a client may have") \
+	X("mtu", 't', 576, 4096, enet.mtu, "largest ENet datagram") \
+	X("packet-max", 'p', 1, 1 << 24, enet.packet_bytes_max, "largest packet, fragments joined") \
+	X("peer-hold", 'H', 1024, 1 << 30, enet.peer_hold_bytes, "bytes held per peer") \
+	X("peer-queue", 'Q', 1024, 1 << 30, enet.peer_queue_bytes, "bytes waiting per peer") \
+	X("pool", 'P', 65536, 4095ll << 20, enet.pool_bytes, "bytes behind holds and queues") \
+	X("connects", 'C', 1, 10000000, enet.connects_per_s, "connects per second, all sources") \
+	X("source-connects", 'S', 1, 10000000, enet.source_connects_per_s, "connects per second from one address")
+/* Of every port. */
+#define PORT_NUMBERS(X) \
+	X("rxq", 'q', 1, DP_PORT_QUEUES_MAX, queues, "queue pairs (--txq is the same)") \
+	X("rxd", 'r', 64, 32768, rxd, "receive descriptors") \
+	X("txd", 'x', 64, 32768, txd, "transmit descriptors") \
+	X("vlan", 'v', 0, 4094, vlan, "802.1Q id, 0: untagged")
+/* clang-format on */
+
+static void help(void)
+{
+	printf("stormweir-echo [EAL options] -- --port NAME --address A.B.C.D/N [options]\n"
+	       "Returns each ENet packet to its sender on its channel with its flags. One worker "
+	       "per EAL "
+	       "lcore.\n"
+	       "  --port NAME          DPDK port, e.g. net_af_xdp0; with its --address, up to %u "
+	       "times\n"
+	       "  --address A.B.C.D/N  what the port before answers for\n"
+	       "  --checksum off|on|any  ENet's CRC32 (any)\n"
+	       "  --idle poll|adaptive   (poll)\n",
+		CONFIG_PORTS_MAX);
+#define HELP(name, key, low, high, member, text) printf("  --%-18s %s\n", name, text);
+	NUMBERS(HELP)
+	PORT_NUMBERS(HELP)
+#undef HELP
+}
+
+static int number(const char *name, const char *text, long long low, long long high, uint32_t *out,
+	FILE *errors)
+{
+	char *end;
+	long long value = strtoll(text, &end, 10);
+
+	if (end == text || *end || value < low || value > high) {
+		fprintf(errors, "echo: --%s %s: allowed are %lld to %lld\n", name, text, low, high);
+		return -EINVAL;
+	}
+	*out = (uint32_t)value;
+	return 0;
+}
+
+static int text(const char *name, const char *from, char *to, size_t bytes, FILE *errors)
+{
+	if (strlen(from) >= bytes) {
+		fprintf(errors, "echo: --%s: longer than %zu bytes\n", name, bytes - 1);
+		return -EINVAL;
+	}
+	memcpy(to, from, strlen(from) + 1);
+	return 0;
+}
+
+/* Index of word in words (NULL at the end), -EINVAL if it is none of them. */
+static int choose(const char *name, const char *word, const char *const *words, FILE *errors)
+{
+	for (int i = 0; words[i]; i++)
+		if (!strcmp(word, words[i]))
+			return i;
+	fprintf(errors, "echo: --%s %s: not one of the words that --help names\n", name, word);
+	return -EINVAL;
+}
+
+static int apply(struct sw_config *config, uint32_t *addresses, int key, FILE *errors)
+{
+	static const char *const checksums[] = {"off", "on", "any", NULL};
+	static const char *const idles[] = {"poll", "adaptive", NULL};
+	struct config_port *port;
+	int word;
+
+	switch (key) {
+#define NUMBER(name, k, low, high, member, text)                                                   \
+	case k:                                                                                    \
+		return number(name, optarg, low, high, &config->member, errors);
+		NUMBERS(NUMBER)
+#undef NUMBER
+#define NUMBER(name, k, low, high, member, text)                                                   \
+	case k:                                                                                    \
+		for (uint32_t i = 0; i < CONFIG_PORTS_MAX; i++)                                    \
+			if (number(name, optarg, low, high, &config->ports[i].member, errors))     \
+				return -EINVAL;                                                    \
+		return 0;
+		PORT_NUMBERS(NUMBER)
+#undef NUMBER
+	case 'D':
+		if (config->port_count == CONFIG_PORTS_MAX) {
+			fprintf(errors, "echo: more than %u ports\n", CONFIG_PORTS_MAX);
+			return -EINVAL;
+		}
+		port = &config->ports[config->port_count++];
+		return text("port", optarg, port->device, sizeof(port->device), errors);
+	case 'A':
+		if (*addresses == CONFIG_PORTS_MAX) {
+			fprintf(errors, "echo: more addresses than ports\n");
+			return -EINVAL;
+		}
+		port = &config->ports[(*addresses)++];
+		return text("address", optarg, port->address, sizeof(port->address), errors);
+	case 'k':
+		word = choose("checksum", optarg, checksums, errors);
+		if (word < 0)
+			return word;
+		config->enet.checksum = (enum config_checksum)word;
+		return 0;
+	case 'i':
+		word = choose("idle", optarg, idles, errors);
+		if (word < 0)
+			return word;
+		config->dataplane.idle = (enum config_idle)word;
+		return 0;
+	default:
+		fprintf(errors, "echo: see -- --help\n");
+		return -EINVAL;
+	}
+}
+
+int echo_options(struct sw_config *config, int argc, char **argv, FILE *errors)
+{
+	static const struct option options[] = {
+#define OPTION(name, key, low, high, member, text) {name, required_argument, NULL, key},
+		NUMBERS(OPTION) PORT_NUMBERS(OPTION)
+#undef OPTION
+			{"txq", required_argument, NULL, 'q'},
+		{"port", required_argument, NULL, 'D'},
+		{"address", required_argument, NULL, 'A'},
+		{"checksum", required_argument, NULL, 'k'},
+		{"idle", required_argument, NULL, 'i'},
+		{"help", no_argument, NULL, 'h'},
+		{NULL, 0, NULL, 0},
+	};
+	uint32_t addresses = 0;
+	int key;
+
+	sw_config_defaults(config);
+	config->dataplane.idle = CONFIG_IDLE_POLL;
+	/* The game's limits against connect floods are not what is measured here. */
+	config->enet.connects_per_s = config->enet.connects_burst = 1000000;
+	config->enet.source_connects_per_s = config->enet.source_connects_burst = 1000000;
+	config->port_count = 0;
+	for (uint32_t i = 0; i < CONFIG_PORTS_MAX; i++)
+		config->ports[i] = (struct config_port){.queues = 1, .rxd = 1024, .txd = 1024};
+	optind = 1;
+	while ((key = getopt_long(argc, argv, "", options, NULL)) != -1) {
+		if (key == 'h') {
+			help();
+			return 1;
+		}
+		if (apply(config, &addresses, key, errors))
+			return -EINVAL;
+	}
+	if (optind < argc) {
+		fprintf(errors, "echo: \"%s\" is no option; see -- --help\n", argv[optind]);
+		return -EINVAL;
+	}
+	if (!config->port_count || addresses != config->port_count) {
+		fprintf(errors,
+			"echo: give each --port its --address (after \"--\"); see -- --help\n");
+		return -EINVAL;
+	}
+	return 0;
+}

@@ -1,0 +1,501 @@
+/* stormweir-load: a lean load generator on kernel sockets. N ENet peers over one socket a server,
+ * one message a datagram, echoes counted; two servers take turns, so that what the machine does
+ * meanwhile happens to both.
+ *
+ *   stormweir-load --server NAME=ADDRESS:PORT=PID --server ... [--peers 1000] [--bytes 40]
+ *                  [--window 512] [--turn-ms 200] [--turns 40] [--bench NAME --commit ID]
+ *
+ * The server whose turn it is not is stopped (SIGSTOP), so that it does not burn the other's CPU. A
+ * turn is set aside when its server or the generator waited for a CPU more than 2 % of the time.
+ * The last line is one JSON object: the first server's messages/s over the second's. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "common/mono.h"
+#include "dataplane/lean_client.h"
+
+#define SERVERS    2u
+#define BATCH      64u
+#define TURNS_MAX  1000u
+#define PEERS_MAX  4000u           /* stock's limit is 4,095 */
+#define STALL_NS   (5 * NS_PER_MS) /* nothing came back for so long: what is out is lost */
+#define WAITED_MAX 0.02
+#define CONNECT_NS (10 * NS_PER_S)
+
+struct server {
+	char name[32];
+	pid_t pid;
+	int fd;
+	struct lean_client *peers;
+	uint32_t connected, gone;
+	uint64_t received, sent, lost;
+};
+
+struct turn {
+	double rate;   /* echoes per second */
+	double cpu_ns; /* the server thread's CPU time per echo */
+	double idle;   /* share of the time that the generator had nothing to do */
+	double lost;   /* share of what was sent */
+	bool set_aside;
+};
+
+static struct {
+	struct server server[SERVERS];
+	uint32_t servers, peers, bytes, window, turn_ms, turns;
+	const char *bench, *commit;
+} run = {.peers = 1000, .bytes = 40, .window = 512, .turn_ms = 200, .turns = 40};
+
+static volatile sig_atomic_t stop;
+
+static void on_signal(int number)
+{
+	(void)number;
+	stop = 1;
+}
+
+/* --- one socket's datagrams, in batches --- */
+
+static struct {
+	struct mmsghdr out[BATCH], in[BATCH];
+	struct iovec out_iov[BATCH], in_iov[BATCH];
+	uint8_t out_bytes[BATCH][LEAN_OUT_BYTES], in_bytes[BATCH][2048];
+	uint32_t out_count;
+} io;
+
+static void io_init(void)
+{
+	for (uint32_t i = 0; i < BATCH; i++) {
+		io.out_iov[i].iov_base = io.out_bytes[i];
+		io.out[i].msg_hdr.msg_iov = &io.out_iov[i];
+		io.out[i].msg_hdr.msg_iovlen = 1;
+		io.in_iov[i].iov_base = io.in_bytes[i];
+		io.in_iov[i].iov_len = sizeof(io.in_bytes[i]);
+		io.in[i].msg_hdr.msg_iov = &io.in_iov[i];
+		io.in[i].msg_hdr.msg_iovlen = 1;
+	}
+}
+
+static void io_flush(struct server *server)
+{
+	uint32_t at = 0;
+
+	while (at < io.out_count) {
+		int n = sendmmsg(server->fd, io.out + at, io.out_count - at, 0);
+
+		if (n > 0)
+			at += (uint32_t)n;
+		else if (errno != EINTR && errno != ENOBUFS && errno != ECONNREFUSED)
+			break; /* the rest counts as lost on the way */
+		if (stop)
+			break;
+	}
+	io.out_count = 0;
+}
+
+static uint8_t *io_next(struct server *server)
+{
+	if (io.out_count == BATCH)
+		io_flush(server);
+	return io.out_bytes[io.out_count];
+}
+
+static void io_put(uint32_t bytes)
+{
+	if (bytes)
+		io.out_iov[io.out_count++].iov_len = bytes;
+}
+
+/* --- peers --- */
+
+static void on_message(
+	void *ctx, uint8_t channel, bool reliable, const uint8_t *payload, uint32_t bytes)
+{
+	struct server *server = ctx;
+
+	(void)channel;
+	(void)reliable;
+	(void)payload;
+	server->received += bytes == run.bytes;
+}
+
+/* Takes what is there; returns datagrams. */
+static uint32_t receive(struct server *server)
+{
+	const struct lean_sink sink = {.ctx = server, .message = on_message};
+	uint32_t now_ms = (uint32_t)(mono_ns() / NS_PER_MS);
+	int n = recvmmsg(server->fd, io.in, BATCH, MSG_DONTWAIT, NULL);
+
+	for (int i = 0; i < n; i++) {
+		uint32_t peer =
+			io.in[i].msg_len >= 2 ? lean_get16(io.in_bytes[i]) & 0xfff : run.peers;
+		struct lean_client *client;
+		enum lean_state before;
+
+		if (peer >= run.peers)
+			continue;
+		client = &server->peers[peer];
+		before = client->state;
+		io_put(lean_read(
+			client, io.in_bytes[i], io.in[i].msg_len, &sink, now_ms, io_next(server)));
+		server->connected += before == LEAN_CONNECTING && client->state == LEAN_CONNECTED;
+		server->gone += before != LEAN_GONE && client->state == LEAN_GONE;
+	}
+	return n > 0 ? (uint32_t)n : 0;
+}
+
+static bool connect_all(struct server *server)
+{
+	uint64_t end_ns = mono_ns() + CONNECT_NS, again_ns = 0;
+
+	while (server->connected < run.peers && mono_ns() < end_ns && !stop) {
+		struct pollfd poll_fd = {.fd = server->fd, .events = POLLIN};
+
+		/* CONNECT again every 500 ms to those without an answer, as ENet does: with the
+		 * same id, or it would be another peer. */
+		for (uint32_t i = 0; mono_ns() > again_ns && i < run.peers; i++) {
+			struct lean_client *client = &server->peers[i];
+
+			if (client->state == LEAN_CONNECTED)
+				continue;
+			io_put(lean_connect(client, 0x5707 + i * 2654435761u, (uint16_t)i, 0,
+				(uint32_t)(mono_ns() / NS_PER_MS), io_next(server)));
+			if (i % BATCH == BATCH - 1) {
+				io_flush(server);
+				while (receive(server) == BATCH)
+					;
+			}
+			if (i + 1 == run.peers)
+				again_ns = mono_ns() + 500 * NS_PER_MS;
+		}
+		if (again_ns < mono_ns())
+			again_ns = mono_ns() + 500 * NS_PER_MS;
+		io_flush(server);
+		poll(&poll_fd, 1, 10);
+		while (receive(server))
+			io_flush(server);
+		io_flush(server);
+	}
+	if (server->connected == run.peers)
+		return true;
+	fprintf(stderr, "load: %s: %u of %u peers connected within %u s\n", server->name,
+		server->connected, run.peers, (unsigned)(CONNECT_NS / NS_PER_S));
+	return false;
+}
+
+/* --- a turn --- */
+
+/* Time on a CPU, and waiting for one, of a thread. */
+static void schedstat(pid_t pid, uint64_t *run_ns, uint64_t *wait_ns)
+{
+	char path[64];
+	FILE *file;
+
+	*run_ns = *wait_ns = 0;
+	snprintf(path, sizeof(path), "/proc/%d/schedstat", (int)pid);
+	file = fopen(path, "r");
+	if (!file)
+		return;
+	if (fscanf(file, "%" SCNu64 " %" SCNu64, run_ns, wait_ns) != 2)
+		*run_ns = *wait_ns = 0;
+	fclose(file);
+}
+
+static void pump(struct server *server, uint64_t end_ns, uint64_t *idle_ns)
+{
+	static uint8_t payload[1400];
+	uint64_t out = 0, now_ns = mono_ns(), progress_ns = now_ns;
+	static uint32_t next;
+
+	while (now_ns < end_ns && !stop) {
+		uint32_t sent = 0, got;
+		uint64_t before = server->received, then_ns;
+
+		while (out < run.window && sent < BATCH) {
+			struct lean_client *client = &server->peers[next++ % run.peers];
+
+			if (client->state != LEAN_CONNECTED)
+				break;
+			/* ENet numbers at most 65,535 unreliable messages behind a reliable one. */
+			if (client->unreliable[1] == UINT16_MAX)
+				io_put(lean_send_reliable(client, 1, payload, run.bytes,
+					(uint32_t)(now_ns / NS_PER_MS), io_next(server)));
+			else
+				io_put(lean_send_unreliable(
+					client, 1, payload, run.bytes, io_next(server)));
+			out++;
+			sent++;
+		}
+		io_flush(server);
+		got = receive(server);
+		io_flush(server);
+		server->sent += sent;
+		before = server->received - before;
+		out -= before < out ? before : out;
+		then_ns = now_ns;
+		now_ns = mono_ns();
+		if (before)
+			progress_ns = now_ns;
+		if (!sent && !got)
+			*idle_ns += now_ns - then_ns;
+		if (now_ns - progress_ns > STALL_NS && out) {
+			server->lost += out;
+			out = 0;
+			progress_ns = now_ns;
+		}
+	}
+}
+
+static void take_turn(struct server *server, struct turn *turn)
+{
+	uint64_t start_ns, end_ns, idle_ns = 0, received, sent, wall_ns;
+	uint64_t run0, run1, wait0, wait1, own0, own1, ownwait0, ownwait1;
+
+	kill(server->pid, SIGCONT);
+	/* 10 ms to get going: caches, clocks, what lay in the rings. */
+	start_ns = mono_ns();
+	pump(server, start_ns + 10 * NS_PER_MS, &idle_ns);
+	idle_ns = 0;
+	schedstat(server->pid, &run0, &wait0);
+	schedstat(getpid(), &own0, &ownwait0);
+	received = server->received;
+	sent = server->sent;
+	start_ns = mono_ns();
+	pump(server, start_ns + run.turn_ms * NS_PER_MS, &idle_ns);
+	end_ns = mono_ns();
+	schedstat(server->pid, &run1, &wait1);
+	schedstat(getpid(), &own1, &ownwait1);
+	received = server->received - received;
+	sent = server->sent - sent;
+	wall_ns = end_ns - start_ns;
+	kill(server->pid, SIGSTOP);
+	/* What is still on its way belongs to no turn. */
+	while (receive(server))
+		io_flush(server);
+	io_flush(server);
+	turn->rate = (double)received * 1e9 / (double)wall_ns;
+	turn->cpu_ns = received ? (double)(run1 - run0) / (double)received : 0;
+	turn->idle = (double)idle_ns / (double)wall_ns;
+	turn->lost = sent > received ? (double)(sent - received) / (double)sent : 0;
+	turn->set_aside = (double)(wait1 - wait0) > WAITED_MAX * (double)wall_ns ||
+			  (double)(ownwait1 - ownwait0) > WAITED_MAX * (double)wall_ns || !received;
+}
+
+/* --- results --- */
+
+static int compare(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static double quantile(double *sorted, uint32_t n, double q)
+{
+	return n ? sorted[(uint32_t)((n - 1) * q + 0.5)] : 0;
+}
+
+#define SERIES(n, turns, field)                                                                    \
+	for (uint32_t i = 0; i < run.turns; i++)                                                   \
+		if (!(turns)[i].set_aside)                                                         \
+			series[(n)++] = (turns)[i].field;                                          \
+	qsort(series, (n), sizeof(series[0]), compare)
+
+static void report_server(const struct server *server, const struct turn *turns)
+{
+	static double series[TURNS_MAX];
+	uint32_t n = 0, m = 0, k = 0, l = 0;
+	double rate, low, high, idle, lost;
+
+	SERIES(n, turns, rate);
+	rate = quantile(series, n, 0.5);
+	low = quantile(series, n, 0.25);
+	high = quantile(series, n, 0.75);
+	SERIES(k, turns, idle);
+	idle = quantile(series, k, 0.5);
+	SERIES(l, turns, lost);
+	lost = quantile(series, l, 0.5);
+	SERIES(m, turns, cpu_ns);
+	printf("%-8s %9.0f messages/s (quartiles %.0f to %.0f, best %.0f), %.2f us of server CPU "
+	       "each, "
+	       "generator idle %.0f %%, lost %.2f %%, %u of %u turns kept\n",
+		server->name, rate, low, high, quantile(series, 0, 0),
+		quantile(series, m, 0.5) / 1000, idle * 100, lost * 100, n, run.turns);
+	printf("%-8s bottleneck: %s\n", server->name,
+		idle > 0.3 || lost > 0.02 ? "the server (the generator waits for it)"
+		: idle < 0.05             ? "the generator: the server could do more than is shown"
+					  : "both sides about equally");
+}
+
+static void report(struct turn turns[SERVERS][TURNS_MAX])
+{
+	static double ratio[TURNS_MAX], cpu[TURNS_MAX];
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < run.turns; i++) {
+		const struct turn *a = &turns[0][i], *b = &turns[1][i];
+
+		if (a->set_aside || b->set_aside)
+			continue;
+		ratio[n] = a->rate / b->rate;
+		cpu[n++] = b->cpu_ns / a->cpu_ns;
+	}
+	qsort(ratio, n, sizeof(ratio[0]), compare);
+	qsort(cpu, n, sizeof(cpu[0]), compare);
+	printf("{\"bench\": \"%s\", \"commit\": \"%s\", \"metrics\": {\"vs_stock\": {\"median\": "
+	       "%.3f, "
+	       "\"low\": %.3f, \"high\": %.3f, \"better\": \"higher\"}, \"cpu_vs_stock\": "
+	       "{\"median\": "
+	       "%.3f, \"low\": %.3f, \"high\": %.3f, \"better\": \"higher\"}, \"turn_pairs\": "
+	       "{\"median\": %u}}}\n",
+		run.bench, run.commit, quantile(ratio, n, 0.5), quantile(ratio, n, 0.25),
+		quantile(ratio, n, 0.75), quantile(cpu, n, 0.5), quantile(cpu, n, 0.25),
+		quantile(cpu, n, 0.75), n);
+}
+
+/* --- set-up --- */
+
+static bool add_server(char *text)
+{
+	struct server *server = &run.server[run.servers];
+	char *address = strchr(text, '='), *port, *pid;
+	struct sockaddr_in to = {.sin_family = AF_INET};
+	int bytes = 16 << 20;
+
+	if (run.servers == SERVERS || !address)
+		return false;
+	*address++ = 0;
+	port = strchr(address, ':');
+	pid = port ? strchr(port, '=') : NULL;
+	if (!pid)
+		return false;
+	*port++ = 0;
+	*pid++ = 0;
+	snprintf(server->name, sizeof(server->name), "%s", text);
+	server->pid = atoi(pid);
+	to.sin_port = htons((uint16_t)atoi(port));
+	if (server->pid <= 1 || inet_pton(AF_INET, address, &to.sin_addr) != 1)
+		return false;
+	server->fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	server->peers = calloc(PEERS_MAX, sizeof(*server->peers));
+	if (server->fd < 0 || !server->peers ||
+		connect(server->fd, (struct sockaddr *)&to, sizeof(to))) {
+		perror("load: socket");
+		return false;
+	}
+	if (setsockopt(server->fd, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof(bytes)))
+		setsockopt(server->fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes));
+	if (setsockopt(server->fd, SOL_SOCKET, SO_SNDBUFFORCE, &bytes, sizeof(bytes)))
+		setsockopt(server->fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
+	run.servers++;
+	return true;
+}
+
+static bool number(const char *name, uint32_t low, uint32_t high, uint32_t *out)
+{
+	char *end;
+	unsigned long value = strtoul(optarg, &end, 10);
+
+	if (!*optarg || *end || value < low || value > high) {
+		fprintf(stderr, "load: --%s %s: allowed are %u to %u\n", name, optarg, low, high);
+		return false;
+	}
+	*out = (uint32_t)value;
+	return true;
+}
+
+static bool options(int argc, char **argv)
+{
+	static const struct option list[] = {{"server", 1, NULL, 's'}, {"peers", 1, NULL, 'p'},
+		{"bytes", 1, NULL, 'b'}, {"window", 1, NULL, 'w'}, {"turn-ms", 1, NULL, 't'},
+		{"turns", 1, NULL, 'n'}, {"bench", 1, NULL, 'B'}, {"commit", 1, NULL, 'C'},
+		{NULL, 0, NULL, 0}};
+	bool good = true;
+	int key;
+
+	while (good && (key = getopt_long(argc, argv, "", list, NULL)) != -1) {
+		switch (key) {
+		case 's':
+			good = add_server(optarg);
+			break;
+		case 'p':
+			good = number("peers", 1, PEERS_MAX, &run.peers);
+			break;
+		case 'b':
+			good = number("bytes", 1, 1300, &run.bytes);
+			break;
+		case 'w':
+			good = number("window", 1, 1000000, &run.window);
+			break;
+		case 't':
+			good = number("turn-ms", 10, 10000, &run.turn_ms);
+			break;
+		case 'n':
+			good = number("turns", 1, TURNS_MAX, &run.turns);
+			break;
+		case 'B':
+			run.bench = optarg;
+			break;
+		case 'C':
+			run.commit = optarg;
+			break;
+		default:
+			good = false;
+		}
+	}
+	if (good && run.servers)
+		return true;
+	fprintf(stderr, "load: --server NAME=ADDRESS:PORT=PID, one or two; see the head of "
+			"load_kernel.c\n");
+	return false;
+}
+
+int main(int argc, char **argv)
+{
+	static struct turn turns[SERVERS][TURNS_MAX];
+	uint8_t out[LEAN_OUT_BYTES];
+	int ret = 0;
+
+	if (!options(argc, argv))
+		return 2;
+	signal(SIGINT, on_signal);
+	signal(SIGTERM, on_signal);
+	io_init();
+	for (uint32_t s = 0; s < run.servers && !ret; s++) {
+		ret = !connect_all(&run.server[s]);
+		kill(run.server[s].pid, SIGSTOP);
+	}
+	for (uint32_t i = 0; i < run.turns && !ret && !stop; i++)
+		for (uint32_t s = 0; s < run.servers; s++)
+			take_turn(&run.server[s], &turns[s][i]);
+	for (uint32_t s = 0; s < run.servers; s++) {
+		struct server *server = &run.server[s];
+
+		kill(server->pid, SIGCONT);
+		if (server->gone) {
+			fprintf(stderr, "load: %s ended %u of its peers\n", server->name,
+				server->gone);
+			ret = 1;
+		}
+		for (uint32_t i = 0; i < run.peers; i++)
+			if (server->peers[i].state == LEAN_CONNECTED &&
+				send(server->fd, out, lean_disconnect(&server->peers[i], 0, 0, out),
+					0) < 0)
+				break;
+	}
+	if (ret || stop)
+		return 1;
+	for (uint32_t s = 0; s < run.servers; s++)
+		report_server(&run.server[s], turns[s]);
+	if (run.servers == SERVERS && run.bench && run.commit)
+		report(turns);
+	return 0;
+}
