@@ -23,7 +23,7 @@ static uint32_t power_of_two(uint32_t at_least)
 /* Everything that follows from the configuration. */
 struct sizes {
 	uint32_t blocks;
-	uint32_t hold_blocks, queue_blocks; /* of one peer */
+	uint32_t hold_blocks, next_blocks, queue_blocks; /* of one peer */
 	uint32_t table, half_heads, block_heads, sources;
 	uint32_t run;
 	size_t scratch;
@@ -56,8 +56,6 @@ static bool sizes_of(const struct sw_enet_config *config, struct sizes *s)
 	hold = config->peer_hold_bytes / BLOCK_BYTES;
 	queue = config->peer_queue_bytes / BLOCK_BYTES;
 	blocks = config->pool_bytes / BLOCK_BYTES;
-	if (hold < packet)
-		hold = packet;
 	if (queue < packet)
 		queue = packet;
 	/* a peer may take as much of a share as it leaves: see pool.c */
@@ -65,6 +63,8 @@ static bool sizes_of(const struct sw_enet_config *config, struct sizes *s)
 		return false;
 	s->blocks = (uint32_t)blocks;
 	s->hold_blocks = (uint32_t)hold;
+	/* beyond that one packet, and the channels' state, which lives there too */
+	s->next_blocks = (uint32_t)(hold + packet) + 1 + WIRE_CHANNELS_MAX / CHANNELS_PER_BLOCK;
 	s->queue_blocks = (uint32_t)queue;
 	s->table = power_of_two(2 * config->peers_max);
 	s->half_heads = power_of_two(2 * config->half_open_max);
@@ -72,7 +72,7 @@ static bool sizes_of(const struct sw_enet_config *config, struct sizes *s)
 	s->sources = SOURCE_WAYS * power_of_two(config->half_open_max);
 	/* a run is one packet and at most what one peer holds, one block each or more; the hold is
 	 * bounded by half the pool too */
-	s->run = s->hold_blocks < s->blocks ? s->hold_blocks + 1 : s->blocks + 1;
+	s->run = s->next_blocks < s->blocks ? s->next_blocks + 1 : s->blocks + 1;
 	s->scratch = (size_t)s->run * BLOCK_BYTES + config->packet_bytes_max;
 	return true;
 }
@@ -164,6 +164,7 @@ struct sw_enet *sw_enet_init(void *memory, size_t bytes, const struct sw_enet_co
 	e->share_total[POOL_HOLD] = s.blocks / 2;
 	e->share_total[POOL_QUEUE] = s.blocks - s.blocks / 2;
 	e->hold_blocks_max = s.hold_blocks;
+	e->next_blocks_max = s.next_blocks;
 	e->queue_blocks_max = s.queue_blocks;
 	memset(e->block_heads, 0xff, (size_t)s.block_heads * sizeof *e->block_heads);
 	e->block_mask = s.block_heads - 1;

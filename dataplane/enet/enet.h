@@ -46,12 +46,13 @@ struct sw_enet_config {
 	uint32_t incoming_bandwidth, outgoing_bandwidth; /* bytes/s per peer, 0 unlimited */
 	uint32_t connects_per_s, connects_burst;               /* token bucket over all sources */
 	uint32_t source_connects_per_s, source_connects_burst; /* token bucket per address */
-	/* Memory, counted in blocks of 128 bytes with their heads. Each is raised to what one packet
-	 * of packet_bytes_max takes. A released run is at most one packet more than the hold: the
-	 * rings behind deliver() must be able to take that much when they are empty. */
-	uint32_t peer_hold_bytes;  /* out-of-order and fragment memory of one peer */
-	uint32_t peer_queue_bytes; /* sends waiting or in flight of one peer */
-	size_t pool_bytes;         /* memory behind holds (one half) and queues (the other) of all peers */
+	/* Memory, counted in blocks of 128 bytes with their heads. A released run is at most the hold
+	 * and two packets: the rings behind deliver() must be able to take that much when empty. */
+	uint32_t peer_hold_bytes; /* out-of-order and fragment memory of one peer; one packet of
+				   * packet_bytes_max comes on top, to assemble what is next */
+	uint32_t peer_queue_bytes; /* sends waiting or in flight of one peer; raised to one packet */
+	size_t pool_bytes; /* memory behind holds (one half) and queues (the other) of all peers; at
+			    * least four packets */
 	uint8_t key[16];           /* of the keyed hash: random, per process */
 
 	/* What a client reads as disconnect data when the engine itself refuses or ends it; the

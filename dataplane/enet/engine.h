@@ -262,8 +262,10 @@ struct sw_enet {
 	uint8_t *blocks;
 	uint32_t blocks_total, blocks_free, blocks_fresh;
 	uint32_t share_total[POOL_SHARES], share_used[POOL_SHARES];
-	uint32_t hold_blocks_max, queue_blocks_max; /* of one peer */
-	uint32_t *block_heads;                      /* hash */
+	uint32_t hold_blocks_max; /* of one peer, for what is out of order or may be lost */
+	uint32_t next_blocks_max; /* of one peer, for what is next in order: a packet more */
+	uint32_t queue_blocks_max;
+	uint32_t *block_heads; /* hash */
 	uint32_t block_mask;
 
 	/* scratch of one delivery */
@@ -290,6 +292,7 @@ static inline struct block *block_at(struct sw_enet *e, uint32_t index)
 
 /* pool.c: blocks, chains, and the table that finds them by (peer, kind, channel, seq). */
 uint32_t pool_chain_blocks(uint32_t bytes);
+bool pool_take_next(struct sw_enet *e, struct peer *peer, uint32_t blocks);
 bool pool_take(struct sw_enet *e, enum pool_share share, uint32_t *peer_blocks, uint32_t peer_max,
 	uint32_t blocks);
 void pool_give(struct sw_enet *e, enum pool_share share, uint32_t *peer_blocks, uint32_t blocks);

@@ -197,9 +197,13 @@ uint32_t fragment_reliable(
 		uint32_t blocks = assembly_blocks(f.count, f.fragment_bytes);
 		uint64_t due_ms = e->now_ms + ASSEMBLY_MS + f.total_bytes / ASSEMBLY_BYTES_PER_MS;
 
-		if (blocks > e->hold_blocks_max) /* would never fit */
+		bool next = (uint16_t)f.start == (uint16_t)(channel->in_reliable + 1);
+
+		if (blocks > e->next_blocks_max) /* would never fit */
 			return oversize(e, index);
-		if (!pool_take(e, POOL_HOLD, &peer->hold_blocks, e->hold_blocks_max, blocks)) {
+		if (next ? !pool_take_next(e, peer, blocks)
+			 : !pool_take(
+				   e, POOL_HOLD, &peer->hold_blocks, e->hold_blocks_max, blocks)) {
 			count(e, SW_ENET_C_WITHHELD_MEMORY, 1);
 			return 0;
 		}

@@ -247,6 +247,10 @@ static void half_open_fill(struct sw_enet *e, struct half_open *half, const uint
 	half->window_bytes =
 		rtt_window_bytes(e->config.outgoing_bandwidth, half->incoming_bandwidth);
 	ours = rtt_window_bytes(e->config.incoming_bandwidth, 0);
+	/* in flight is what may come out of order: no more than can be held, at half a block used
+	 */
+	if (ours > e->hold_blocks_max * (BLOCK_BYTES / 2))
+		ours = e->hold_blocks_max * (BLOCK_BYTES / 2);
 	half->verify_window_bytes =
 		clamp(window < ours ? window : ours, WIRE_WINDOW_MIN, WIRE_WINDOW_MAX);
 }

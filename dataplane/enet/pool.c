@@ -7,7 +7,10 @@
  * fail.
  *
  * Fairness: a peer may hold as many blocks as are free in the share (Choudhury and Hahne's dynamic
- * thresholds), so that any number of hoarders leaves something for the others. */
+ * thresholds), so that any number of hoarders leaves something for the others.
+ *
+ * No deadlock: what is out of order waits for what is next, so it must not take the memory that the
+ * next packet is assembled in. pool_take_next has one largest packet more to give. */
 #include "dataplane/enet/engine.h"
 
 /* Blocks of a command or packet of so many bytes. */
@@ -26,6 +29,18 @@ bool pool_take(struct sw_enet *e, enum pool_share share, uint32_t *peer_blocks, 
 		return false;
 	*peer_blocks += blocks;
 	e->share_used[share] += blocks;
+	return true;
+}
+
+/* For the assembly of a packet that is next in order on its channel. */
+bool pool_take_next(struct sw_enet *e, struct peer *peer, uint32_t blocks)
+{
+	uint64_t free = e->share_total[POOL_HOLD] - e->share_used[POOL_HOLD];
+
+	if (blocks > free || (uint64_t)peer->hold_blocks + blocks > e->next_blocks_max)
+		return false;
+	peer->hold_blocks += blocks;
+	e->share_used[POOL_HOLD] += blocks;
 	return true;
 }
 
