@@ -144,7 +144,7 @@ stage_tickets() {
 }
 
 stage_client() {
-	nsenter --net="/run/netns/$stage_ns" "$@"
+	wire_in "$stage_ns" "$@"
 }
 
 # stage_bots_start COUNT [options]: each start takes fresh tickets for the same characters.

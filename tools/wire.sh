@@ -1,8 +1,8 @@
 # wire.sh: the everyday wire, a veth pair whose client end lives in a network namespace of its own,
 # and hugepages on loan. Needs root. Sourced by tools/stage.sh.
 #
-# Clients enter with nsenter and not with ip netns exec, which needs a / that is a mount point: a chroot
-# has none.
+# Clients enter with nsenter and not with ip netns exec or ip -n, which need a / that is a mount point:
+# a chroot has none.
 #
 # The server's end has no address and no IPv6: only DPDK's AF_XDP socket answers on it.
 # shellcheck shell=bash
@@ -11,6 +11,13 @@
 wire_server_ip=10.77.0.1
 wire_client_ip=10.77.0.2
 
+# wire_in NAMESPACE COMMAND...: replaces nothing but the network of the command.
+wire_in() {
+	local ns=$1
+	shift
+	nsenter --net="/run/netns/$ns" "$@"
+}
+
 # wire_up NAMESPACE SERVER-END CLIENT-END
 wire_up() {
 	local ns=$1 server=$2 client=$3
@@ -18,13 +25,13 @@ wire_up() {
 		ip link add "$server" type veth peer name "$client" netns "$ns" || return 1
 	[[ ! -e /proc/sys/net/ipv6/conf/$server ]] ||
 		echo 1 >"/proc/sys/net/ipv6/conf/$server/disable_ipv6"
-	nsenter --net="/run/netns/$ns" sh -c "[ ! -e /proc/sys/net/ipv6 ] ||
+	wire_in "$ns" sh -c "[ ! -e /proc/sys/net/ipv6 ] ||
 		echo 1 >/proc/sys/net/ipv6/conf/$client/disable_ipv6"
 	# veth leaves transmit checksums to hardware that is not there; the server verifies them.
-	nsenter --net="/run/netns/$ns" ethtool -K "$client" tx off >/dev/null &&
-		ip -n "$ns" link set lo up &&
-		ip -n "$ns" address add "$wire_client_ip/24" dev "$client" &&
-		ip -n "$ns" link set "$client" up &&
+	wire_in "$ns" ethtool -K "$client" tx off >/dev/null &&
+		wire_in "$ns" ip link set lo up &&
+		wire_in "$ns" ip address add "$wire_client_ip/24" dev "$client" &&
+		wire_in "$ns" ip link set "$client" up &&
 		ip link set "$server" up
 }
 

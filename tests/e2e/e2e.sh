@@ -68,7 +68,7 @@ bots_start() {
 	local name=$1 first=$2 count=$3
 	shift 3
 	stage_tickets "$first" "$count" "$name" "$stage_run/$name.tickets" || die "no tickets for $name"
-	process_spawn "$stage_run/$name.pid" "$stage_run/$name.log" ip netns exec "$stage_ns" \
+	process_spawn "$stage_run/$name.pid" "$stage_run/$name.log" nsenter --net="/run/netns/$stage_ns" \
 		"$stage_bin/stormweir-bot" --server "$wire_server_ip" --port 7777 \
 		--tickets "$stage_run/$name.tickets" --bots "$count" "$@"
 	declare -g "e2e_pid_$name=$!"
