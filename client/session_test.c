@@ -480,6 +480,85 @@ static void inputs_repeat_the_seven_before_and_the_stop_is_repeated_until_confir
 	stop(&seen);
 }
 
+/* A server as docs/protocol.md describes it (one input a tick, up to 8 wait, 4 more after a
+ * silence), and a way to it that loses a third of the datagrams each way and delays the others: as
+ * long as not eight batches in a row are lost, both compute the same walk, and nothing is ever
+ * corrected. */
+static void a_third_lost_each_way_needs_no_correction(void **state)
+{
+	enum { TICKS = 4000, LATE = 5, QUEUE = 8, BANK = 4 };
+	struct sw_move_map map = {.width_mm = 200000, .height_mm = 200000, .tick_hz = 20};
+	struct sw_move_state server = {.x_mm = 100000, .y_mm = 100000};
+	struct {
+		uint8_t packet[256];
+		uint32_t bytes, due;
+	} way[LATE + 1] = {0};
+	int8_t dx[QUEUE], dy[QUEUE];
+	uint32_t waiting = 0, received = 0, applied = 0, credit = 0, random = 20221130,
+		 lost_row = 0;
+	struct seen seen;
+
+	(void)state;
+	start_playing(&seen);
+	for (uint32_t tick = 1; tick <= TICKS; tick++) {
+		uint32_t before = seen.sent;
+
+		random = random * 1664525u + 1013904223u;
+		if (random >> 16 < 3000) /* another direction now and then; sometimes a rest */
+			swc_session_walk(&seen.session, (int)(random >> 8 & 127) - 64,
+				random & 64 ? (int)(random >> 3 & 127) - 64 : 0);
+		if (tick > TICKS - 100)
+			swc_session_walk(&seen.session, 0, 0);
+		swc_session_tick(&seen.session);
+		random = random * 1664525u + 1013904223u;
+		if (seen.sent != before && (random >> 16) % 3 == 0 && lost_row < 3) {
+			lost_row++;
+		} else if (seen.sent != before) {
+			uint32_t slot = tick % (LATE + 1);
+
+			lost_row = 0;
+			memcpy(way[slot].packet, seen.packet, seen.packet_bytes);
+			way[slot].bytes = seen.packet_bytes;
+			way[slot].due = tick + (random >> 20) % LATE;
+		}
+		for (uint32_t i = 0; i <= LATE; i++) {
+			Sw__InputBatch *sent;
+
+			if (!way[i].bytes || way[i].due > tick)
+				continue;
+			sent = sw__input_batch__unpack(NULL, way[i].bytes - 1, way[i].packet + 1);
+			for (size_t n = 0; n < sent->n_inputs; n++) {
+				if (sent->first_sequence + n <= received)
+					continue;
+				assert_int_equal(sent->first_sequence + n, received + 1);
+				assert_true(waiting < QUEUE);
+				dx[waiting] = (int8_t)sent->inputs[n]->dx;
+				dy[waiting++] = (int8_t)sent->inputs[n]->dy;
+				received++;
+			}
+			sw__input_batch__free_unpacked(sent, NULL);
+			way[i].bytes = 0;
+		}
+		credit = credit + 1 > BANK + 1 ? BANK + 1 : credit + 1;
+		for (; credit && waiting; credit--, waiting--) {
+			sw_move_apply(&map, 5000, dx[0], dy[0], &server);
+			memmove(dx, dx + 1, QUEUE - 1);
+			memmove(dy, dy + 1, QUEUE - 1);
+			applied++;
+		}
+		random = random * 1664525u + 1013904223u;
+		if ((random >> 16) % 3)
+			give_update(&seen, 1000 + tick, applied, 5, server.x_mm, server.y_mm);
+		assert_int_equal(seen.session.stats.corrections, 0);
+	}
+	assert_true(seen.session.stats.inputs > TICKS / 2);
+	assert_int_equal(applied, seen.session.prediction.newest);
+	assert_int_equal(seen.session.self.x_mm, server.x_mm);
+	assert_int_equal(seen.session.self.y_mm, server.y_mm);
+	assert_int_equal(refused(&seen), 0);
+	stop(&seen);
+}
+
 static void directions_are_at_most_127_long(void **state)
 {
 	struct seen seen;
@@ -538,6 +617,7 @@ int main(void)
 		cmocka_unit_test(a_view_may_come_before_its_joined),
 		cmocka_unit_test(
 			inputs_repeat_the_seven_before_and_the_stop_is_repeated_until_confirmed),
+		cmocka_unit_test(a_third_lost_each_way_needs_no_correction),
 		cmocka_unit_test(directions_are_at_most_127_long),
 		cmocka_unit_test(dialogue_and_click),
 	};
