@@ -6,14 +6,16 @@
  *                  [--window 512] [--turn-ms 200] [--turns 40] [--bench NAME --commit ID]
  *
  * The server whose turn it is not is stopped (SIGSTOP), so that it does not burn the other's CPU. A
- * turn is set aside when its server or the generator waited for a CPU more than 2 % of the time.
- * The last line is one JSON object: the first server's messages/s over the second's. */
+ * turn is set aside when its server or the generator waited for a CPU more than --wait-max (2)
+ * percent of the time. The last line is one JSON object: the first server's messages/s over the
+ * second's. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +30,6 @@
 #define TURNS_MAX  1000u
 #define PEERS_MAX  4000u           /* stock's limit is 4,095 */
 #define STALL_NS   (5 * NS_PER_MS) /* nothing came back for so long: what is out is lost */
-#define WAITED_MAX 0.02
 #define CONNECT_NS (10 * NS_PER_S)
 
 struct server {
@@ -45,14 +46,15 @@ struct turn {
 	double cpu_ns; /* the server thread's CPU time per echo */
 	double idle;   /* share of the time that the generator had nothing to do */
 	double lost;   /* share of what was sent */
+	double waited; /* for a CPU: the worse of server and generator */
 	bool set_aside;
 };
 
 static struct {
 	struct server server[SERVERS];
-	uint32_t servers, peers, bytes, window, turn_ms, turns;
+	uint32_t servers, peers, bytes, window, turn_ms, turns, wait_max; /* percent */
 	const char *bench, *commit;
-} run = {.peers = 1000, .bytes = 40, .window = 512, .turn_ms = 200, .turns = 40};
+} run = {.peers = 1000, .bytes = 40, .window = 512, .turn_ms = 200, .turns = 40, .wait_max = 2};
 
 static volatile sig_atomic_t stop;
 
@@ -285,8 +287,10 @@ static void take_turn(struct server *server, struct turn *turn)
 	turn->cpu_ns = received ? (double)(run1 - run0) / (double)received : 0;
 	turn->idle = (double)idle_ns / (double)wall_ns;
 	turn->lost = sent > received ? (double)(sent - received) / (double)sent : 0;
-	turn->set_aside = (double)(wait1 - wait0) > WAITED_MAX * (double)wall_ns ||
-			  (double)(ownwait1 - ownwait0) > WAITED_MAX * (double)wall_ns || !received;
+	turn->waited = (double)(wait1 - wait0 > ownwait1 - ownwait0 ? wait1 - wait0
+								    : ownwait1 - ownwait0) /
+		       (double)wall_ns;
+	turn->set_aside = turn->waited * 100 > run.wait_max || !received;
 }
 
 /* --- results --- */
@@ -303,34 +307,47 @@ static double quantile(double *sorted, uint32_t n, double q)
 	return n ? sorted[(uint32_t)((n - 1) * q + 0.5)] : 0;
 }
 
-#define SERIES(n, turns, field)                                                                    \
-	for (uint32_t i = 0; i < run.turns; i++)                                                   \
-		if (!(turns)[i].set_aside)                                                         \
-			series[(n)++] = (turns)[i].field;                                          \
-	qsort(series, (n), sizeof(series[0]), compare)
+/* The kept turns' values, sorted. */
+static uint32_t series(const struct turn *turns, size_t member, bool kept, double *out)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < run.turns; i++)
+		if (!kept || !turns[i].set_aside)
+			memcpy(&out[n++], (const char *)&turns[i] + member, sizeof(double));
+	qsort(out, n, sizeof(out[0]), compare);
+	return n;
+}
+
+static double middle(const struct turn *turns, size_t member, bool kept)
+{
+	static double sorted[TURNS_MAX];
+
+	return quantile(sorted, series(turns, member, kept, sorted), 0.5);
+}
 
 static void report_server(const struct server *server, const struct turn *turns)
 {
-	static double series[TURNS_MAX];
-	uint32_t n = 0, m = 0, k = 0, l = 0;
-	double rate, low, high, idle, lost;
+	static double rates[TURNS_MAX];
+	uint32_t n = series(turns, offsetof(struct turn, rate), true, rates);
+	double idle = middle(turns, offsetof(struct turn, idle), true);
+	double lost = middle(turns, offsetof(struct turn, lost), true);
 
-	SERIES(n, turns, rate);
-	rate = quantile(series, n, 0.5);
-	low = quantile(series, n, 0.25);
-	high = quantile(series, n, 0.75);
-	SERIES(k, turns, idle);
-	idle = quantile(series, k, 0.5);
-	SERIES(l, turns, lost);
-	lost = quantile(series, l, 0.5);
-	SERIES(m, turns, cpu_ns);
-	printf("%-8s %9.0f messages/s (quartiles %.0f to %.0f, best %.0f), %.2f us of server CPU "
+	printf("%-6s %u of %u turns kept; a thread waited for its CPU %.1f %% of the time (median "
+	       "of all "
+	       "turns)\n",
+		server->name, n, run.turns,
+		100 * middle(turns, offsetof(struct turn, waited), false));
+	if (!n)
+		return;
+	printf("%-6s %.0f messages/s (quartiles %.0f to %.0f, best %.0f), %.2f us of server CPU "
 	       "each, "
-	       "generator idle %.0f %%, lost %.2f %%, %u of %u turns kept\n",
-		server->name, rate, low, high, quantile(series, 0, 0),
-		quantile(series, m, 0.5) / 1000, idle * 100, lost * 100, n, run.turns);
-	printf("%-8s bottleneck: %s\n", server->name,
-		idle > 0.3 || lost > 0.02 ? "the server (the generator waits for it)"
+	       "generator idle %.0f %%, lost %.2f %%\n",
+		server->name, quantile(rates, n, 0.5), quantile(rates, n, 0.25),
+		quantile(rates, n, 0.75), rates[n - 1],
+		middle(turns, offsetof(struct turn, cpu_ns), true) / 1000, idle * 100, lost * 100);
+	printf("%-6s bottleneck: %s\n", server->name,
+		idle > 0.3 || lost > 0.02 ? "the server: the generator waits for it"
 		: idle < 0.05             ? "the generator: the server could do more than is shown"
 					  : "both sides about equally");
 }
@@ -348,6 +365,9 @@ static void report(struct turn turns[SERVERS][TURNS_MAX])
 		ratio[n] = a->rate / b->rate;
 		cpu[n++] = b->cpu_ns / a->cpu_ns;
 	}
+	if (!n)
+		printf("no pair of turns was quiet enough: try again, more --turns, or a larger "
+		       "--wait-max\n");
 	qsort(ratio, n, sizeof(ratio[0]), compare);
 	qsort(cpu, n, sizeof(cpu[0]), compare);
 	printf("{\"bench\": \"%s\", \"commit\": \"%s\", \"metrics\": {\"vs_stock\": {\"median\": "
@@ -416,8 +436,8 @@ static bool options(int argc, char **argv)
 {
 	static const struct option list[] = {{"server", 1, NULL, 's'}, {"peers", 1, NULL, 'p'},
 		{"bytes", 1, NULL, 'b'}, {"window", 1, NULL, 'w'}, {"turn-ms", 1, NULL, 't'},
-		{"turns", 1, NULL, 'n'}, {"bench", 1, NULL, 'B'}, {"commit", 1, NULL, 'C'},
-		{NULL, 0, NULL, 0}};
+		{"turns", 1, NULL, 'n'}, {"wait-max", 1, NULL, 'W'}, {"bench", 1, NULL, 'B'},
+		{"commit", 1, NULL, 'C'}, {NULL, 0, NULL, 0}};
 	bool good = true;
 	int key;
 
@@ -440,6 +460,9 @@ static bool options(int argc, char **argv)
 			break;
 		case 'n':
 			good = number("turns", 1, TURNS_MAX, &run.turns);
+			break;
+		case 'W':
+			good = number("wait-max", 0, 100, &run.wait_max);
 			break;
 		case 'B':
 			run.bench = optarg;
