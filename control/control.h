@@ -55,9 +55,10 @@ enum ctl_state { CTL_STATES(CTL_STATE_ENUM) CTL_STATE_COUNT };
 struct ctl *ctl_start(const struct sw_config *config, const struct ctl_links *links, FILE *errors);
 
 /* Any thread, and from a signal handler; more than once does no harm. Lets nobody in any more
- * (SERVER_STOPPING), sends MSG_SHARD_STOP, waits for every MSG_SHARD_STOPPED, sends
- * MSG_WORLD_FLUSH, waits for MSG_WORLD_FLUSHED, and ends; after node.stop_deadline it ends without
- * what is missing, and says so in the log. Dataplane, shards and world must run on until then. */
+ * (SERVER_STOPPING), sends MSG_SHARD_STOP, waits for every MSG_SHARD_STOPPED (half of
+ * node.stop_deadline at most: they need a tick or two), sends MSG_WORLD_FLUSH, waits for
+ * MSG_WORLD_FLUSHED (which the world sends within node.stop_deadline), and ends; what did not come
+ * in time is said in the log. Dataplane, shards and world must run on until then. */
 void ctl_request_stop(struct ctl *ctl);
 
 /* Any thread. Waits up to timeout_ms (0: just looks) for the thread to be done. */

@@ -628,7 +628,7 @@ void adm_stop(struct adm *adm, uint64_t now_ns)
 	gauges(adm);
 }
 
-uint32_t adm_presence_due(struct adm *adm, uint64_t now_ns, uint64_t period_ns,
+uint32_t adm_presence_due(struct adm *adm, uint64_t now_ns, uint64_t before_ns,
 	struct adm_presence *out, uint32_t max)
 {
 	uint32_t filled = 0;
@@ -636,7 +636,7 @@ uint32_t adm_presence_due(struct adm *adm, uint64_t now_ns, uint64_t period_ns,
 	while (filled < max) {
 		struct session *session = session_oldest(&adm->table, SESSION_IN);
 
-		if (!session || now_ns - session->since_ns < period_ns)
+		if (!session || session->since_ns >= before_ns)
 			break;
 		out[filled++] = presence(session);
 		session_move(&adm->table, session, SESSION_IN, now_ns);

@@ -138,9 +138,9 @@ void adm_tick(struct adm *adm, uint64_t now_ns);
  * has, or may have, are the shards' to end (MSG_SHARD_STOP). */
 void adm_stop(struct adm *adm, uint64_t now_ns);
 
-/* Fills out with up to max players whose presence was last said at least period_ns ago, and counts
- * it as said now. Returns how many. */
-uint32_t adm_presence_due(struct adm *adm, uint64_t now_ns, uint64_t period_ns,
+/* Fills out with up to max players whose presence was last said before that time, and counts it as
+ * said now. Returns how many. */
+uint32_t adm_presence_due(struct adm *adm, uint64_t now_ns, uint64_t before_ns,
 	struct adm_presence *out, uint32_t max);
 
 /* Any thread may read it while adm lives: group "admission". */

@@ -787,15 +787,15 @@ static void test_presence(void **state)
 		sessions[i] = bring(peer_of(i + 1), 1, i + 1, AT_IN);
 		now_ns += NS_PER_S;
 	}
-	assert_int_equal(adm_presence_due(adm, now_ns, 2 * NS_PER_S, due, 8), 2);
+	assert_int_equal(adm_presence_due(adm, now_ns, now_ns - NS_PER_S, due, 8), 2);
 	assert_int_equal(due[0].character_id, 1);
 	assert_int_equal(due[1].session, sessions[1]);
 	assert_int_equal(due[1].generation, 5);
-	assert_int_equal(adm_presence_due(adm, now_ns, 2 * NS_PER_S, due, 8), 0);
+	assert_int_equal(adm_presence_due(adm, now_ns, now_ns - NS_PER_S, due, 8), 0);
 	now_ns += NS_PER_S;
-	assert_int_equal(adm_presence_due(adm, now_ns, NS_PER_S, due, 2), 2);
+	assert_int_equal(adm_presence_due(adm, now_ns, now_ns, due, 2), 2);
 	assert_int_equal(due[0].character_id, 3);
-	assert_int_equal(adm_presence_due(adm, now_ns, NS_PER_S, due, 8), 1);
+	assert_int_equal(adm_presence_due(adm, now_ns, now_ns, due, 8), 1);
 	for (uint32_t i = 0; i < 3; i++)
 		leave_all(peer_of(i + 1), sessions[i]);
 	finish();

@@ -1,0 +1,78 @@
+/* control_internal: the control thread's state, shared by control.c (life, rings, stop) and
+ * report.c (heartbeat, health, counters). Thread: the loop's, but for what is marked. */
+#ifndef SW_CONTROL_CONTROL_INTERNAL_H
+#define SW_CONTROL_CONTROL_INTERNAL_H
+
+#include <pthread.h>
+#include <signal.h>
+
+#include <uv.h>
+
+#include "control/admission/admission.h"
+#include "control/control.h"
+#include "control/outbox.h"
+#include "control/redis/redis_link.h"
+#include "control/redis_keys.h"
+
+/* The counters of the loop itself. X(id, name, kind, help) */
+// clang-format off
+#define CTL_COUNTERS(X)                                                                            \
+	X(ROUNDS, "rounds", COUNTER_SUM, "times the rings were drained")                           \
+	X(MESSAGES, "messages", COUNTER_SUM, "messages taken from the rings")                      \
+	X(DELAYED, "messages_delayed", COUNTER_SUM, "messages that waited because their ring was full") \
+	X(LOST, "messages_lost", COUNTER_SUM, "messages that could not even wait; a receiver has stopped, or our bug") \
+	X(WAITING, "waiting_slots", COUNTER_GAUGE, "slots that wait for full rings")               \
+	X(HELD, "rounds_held", COUNTER_SUM, "rounds in which the dataplane's rings were left standing, because much waits") \
+	X(HEARTBEATS, "heartbeats", COUNTER_SUM, "heartbeats given to Redis")                      \
+	X(STATE, "state", COUNTER_GAUGE, "0 starting, 1 ready, 2 and 3 stopping, 4 stopped")
+// clang-format on
+
+#define CTL_COUNTER_ENUM(id, name, kind, help) CTL_C_##id,
+enum ctl_counter { CTL_COUNTERS(CTL_COUNTER_ENUM) CTL_COUNTER_COUNT };
+
+/* Slots taken from a ring at once. */
+#define CTL_BURST_SLOTS (8u * MSG_SLOTS_MAX)
+
+struct ctl {
+	const struct sw_config *config;
+	struct ctl_links links;
+	uint64_t boot_id;
+	uint64_t started_ns;
+
+	uv_loop_t loop;
+	uv_async_t stop_async; /* never closed while the thread runs: any thread may send */
+	uv_timer_t drain_timer, heartbeat_timer, deadline_timer;
+	uint32_t idle_rounds;
+	uint64_t ticked_ns;
+
+	struct adm *adm;
+	struct redis_link *redis;
+	struct redis_keys *keys;
+	uint64_t redis_up_ns;    /* presence said before is said again */
+	struct outbox *outboxes; /* dataplane[workers], shards[shards], world */
+	uint32_t outbox_count;
+	uint64_t delayed_seen, lost_seen;
+	bool shard_stopped[CONFIG_LCORES_MAX];
+	uint32_t shards_left; /* that have not said MSG_SHARD_STOPPED */
+	uint32_t unsaved;     /* read after the thread has ended */
+
+	_Atomic int state; /* enum ctl_state; the loop writes, any thread reads */
+	_Atomic uint64_t counters[CTL_COUNTER_COUNT];
+	struct counter_set set;
+
+	pthread_t thread;
+	pthread_mutex_t lock; /* for the three below */
+	pthread_cond_t changed;
+	bool redis_was_up, done;
+	_Atomic bool abort_start; /* ctl_start gives up */
+	bool joined;
+
+	struct msg burst[CTL_BURST_SLOTS];
+};
+
+/* report.c */
+void ctl_set_state(struct ctl *ctl, enum ctl_state state);
+void ctl_beat(struct ctl *ctl, uint64_t now_ns);
+void ctl_counters_init(struct ctl *ctl);
+
+#endif

@@ -1,0 +1,425 @@
+/* Proves the control thread against a real redis-server, with the test as dataplane, shard and
+ * world at the other ends of the rings: a login and its traces in Redis, single use of tickets,
+ * Redis gone and back, rings that are full, the order of a stop, and a stop that nobody answers. */
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmocka.h>
+#include <hiredis/hiredis.h>
+#include <sodium.h>
+
+#include "common/handle.h"
+#include "common/log.h"
+#include "common/mono.h"
+#include "control/admission/ticket_key.h"
+#include "control/control.h"
+#include "control/redis/redis_fixture.h"
+#include "proto/client.pb-c.h"
+
+static struct ticket_key key;
+
+struct rig {
+	struct sw_config config;
+	struct redis_fixture server;
+	struct ctl_links links;
+	struct ctl *ctl;
+	_Atomic uint64_t last_tick_ns;
+};
+
+static void rig_init(struct rig *rig, uint32_t to_dataplane_slots)
+{
+	memset(rig, 0, sizeof(*rig));
+	redis_fixture_init(&rig->server);
+	strcpy(rig->config.node.name, "node-1");
+	rig->config.node.realm_id = 1;
+	rig->config.node.stop_deadline_ms = 5000;
+	rig->config.enet.peers_max = 4096;
+	rig->config.admission.players_max = 100;
+	rig->config.admission.hello_deadline_ms = 20000;
+	strcpy(rig->config.admission.first_map, "meadow");
+	rig->config.admission.ticket_key_count = 1;
+	rig->config.admission.ticket_keys[0].id = key.id;
+	memcpy(rig->config.admission.ticket_keys[0].public_key, key.public_key, 32);
+	rig->config.map_count = 1;
+	strcpy(rig->config.maps[0].name, "meadow");
+	strcpy(rig->config.redis.address, rig->server.address);
+	strcpy(rig->config.redis.prefix, "t");
+	rig->config.redis.connect_timeout_ms = 3000;
+	rig->config.redis.command_timeout_ms = 2000;
+	rig->config.redis.heartbeat_ms = 50;
+	rig->config.redis.heartbeat_expire_ms = 10000;
+	rig->links.workers = rig->links.shards = 1;
+	rig->links.from_dataplane[0] = msg_ring_new("dataplane-control", 4096);
+	rig->links.to_dataplane[0] = msg_ring_new("control-dataplane", to_dataplane_slots);
+	rig->links.from_shard[0] = msg_ring_new("shard-control", 4096);
+	rig->links.to_shard[0] = msg_ring_new("control-shard", 4096);
+	rig->links.from_world = msg_ring_new("world-control", 4096);
+	rig->links.to_world = msg_ring_new("control-world", 4096);
+	rig->links.shard_last_tick_ns[0] = &rig->last_tick_ns;
+	atomic_store(&rig->last_tick_ns, mono_ns());
+}
+
+static void rig_start(struct rig *rig)
+{
+	redis_fixture_start(&rig->server, NULL, NULL);
+	rig->ctl = ctl_start(&rig->config, &rig->links, stderr);
+	assert_non_null(rig->ctl);
+	assert_int_equal(ctl_state(rig->ctl), CTL_READY);
+}
+
+static void rig_fini(struct rig *rig)
+{
+	ctl_free(rig->ctl);
+	msg_ring_free(rig->links.from_dataplane[0]);
+	msg_ring_free(rig->links.to_dataplane[0]);
+	msg_ring_free(rig->links.from_shard[0]);
+	msg_ring_free(rig->links.to_shard[0]);
+	msg_ring_free(rig->links.from_world);
+	msg_ring_free(rig->links.to_world);
+	redis_fixture_fini(&rig->server);
+}
+
+static void nap(void)
+{
+	nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+}
+
+/* Takes messages from the ring until one is of the type; fails after ten seconds. */
+static const struct msg *expect(struct msg_ring *ring, enum msg_type type)
+{
+	static struct msg out[2 * MSG_SLOTS_MAX];
+	static const struct msg *next, *end;
+	static struct msg_ring *last_ring;
+	uint64_t until_ns = mono_ns() + 10 * NS_PER_S;
+
+	/* What is left of the burst before, of another ring, nobody asked for. */
+	if (ring != last_ring)
+		next = end = NULL;
+	last_ring = ring;
+	while (mono_ns() < until_ns) {
+		while (next < end) {
+			const struct msg *message = next;
+
+			next = msg_next(message);
+			if (message->type == type)
+				return message;
+		}
+		next = out;
+		end = out + msg_ring_pop(ring, out, 2 * MSG_SLOTS_MAX);
+		if (end == out)
+			nap();
+	}
+	fail_msg("no message of type %d came through %s", type, msg_ring_name(ring));
+	return NULL;
+}
+
+static void push(struct msg_ring *ring, enum msg_type type, uint64_t peer, const void *body,
+	uint32_t bytes, uint16_t flags)
+{
+	static struct msg_buffer buffer;
+
+	memcpy(msg_begin(buffer.slot, type, peer, bytes), body, bytes);
+	buffer.slot[0].flags = flags;
+	while (!msg_ring_push(ring, buffer.slot))
+		nap();
+}
+
+static void connect_peer(struct rig *rig, uint64_t peer)
+{
+	const struct msg_peer_connected body = {.payload_bytes_max = 1300};
+
+	push(rig->links.from_dataplane[0], MSG_PEER_CONNECTED, peer, &body, sizeof(body), 0);
+}
+
+static void gone(struct rig *rig, uint64_t peer)
+{
+	const struct msg_peer_gone body = {0};
+
+	push(rig->links.from_dataplane[0], MSG_PEER_GONE, peer, &body, sizeof(body), 0);
+}
+
+static struct ticket new_ticket(uint64_t character)
+{
+	struct ticket ticket = {.realm_id = 1,
+		.account_id = 1,
+		.character_id = character,
+		.issued_unix_s = (uint64_t)time(NULL),
+		.expires_unix_s = (uint64_t)time(NULL) + 60,
+		.name = "Ulla"};
+
+	randombytes_buf(ticket.nonce, sizeof(ticket.nonce));
+	return ticket;
+}
+
+static void say_hello(struct rig *rig, uint64_t peer, const struct ticket *ticket)
+{
+	uint8_t signed_ticket[TICKET_BYTES_MAX], data[1024] = {SW_MSG_HELLO};
+	Sw__Hello hello = SW__HELLO__INIT;
+
+	hello.protocol_version = SW_PROTOCOL_VERSION;
+	hello.ticket.len = ticket_sign(signed_ticket, ticket, key.id, key.secret_key);
+	hello.ticket.data = signed_ticket;
+	connect_peer(rig, peer);
+	push(rig->links.from_dataplane[0], MSG_PEER_PACKET, peer, data,
+		(uint32_t)(1 + sw__hello__pack(&hello, data + 1)), MSG_SEND_RELIABLE);
+}
+
+/* The world and the shard answer well. Returns the session. */
+static uint64_t let_in(struct rig *rig)
+{
+	struct msg_character_load load;
+	struct msg_character_loaded loaded = {.epoch = 42};
+	struct msg_player_joined joined = {.actor_id = 1};
+
+	memcpy(&load, msg_payload(expect(rig->links.to_world, MSG_CHARACTER_LOAD)), sizeof(load));
+	loaded.session = joined.session = load.session;
+	push(rig->links.from_world, MSG_CHARACTER_LOADED, 0, &loaded, sizeof(loaded), 0);
+	expect(rig->links.to_shard[0], MSG_PLAYER_JOIN);
+	push(rig->links.from_shard[0], MSG_PLAYER_JOINED, 0, &joined, sizeof(joined), 0);
+	return load.session;
+}
+
+static void left(struct rig *rig, uint64_t session)
+{
+	const struct msg_player_left body = {.session = session};
+
+	push(rig->links.from_shard[0], MSG_PLAYER_LEFT, 0, &body, sizeof(body), 0);
+}
+
+/* The next disconnect; its reason. */
+static uint32_t disconnected(struct rig *rig)
+{
+	struct msg_peer_disconnect body;
+
+	memcpy(&body, msg_payload(expect(rig->links.to_dataplane[0], MSG_PEER_DISCONNECT)),
+		sizeof(body));
+	return body.data;
+}
+
+static redisReply *ask(struct rig *rig, const char *command)
+{
+	redisContext *context = redisConnectUnix(rig->server.address + strlen("unix:"));
+	redisReply *reply;
+
+	assert_int_equal(context->err, 0);
+	reply = redisCommand(context, command);
+	assert_non_null(reply);
+	redisFree(context);
+	return reply;
+}
+
+/* Asks until the answer contains the text, or is of that type if the text is NULL. */
+static void until(struct rig *rig, const char *command, const char *text, int type)
+{
+	for (int i = 0; i < 5000; i++) {
+		redisReply *reply = ask(rig, command);
+		bool good = text ? reply->str && strstr(reply->str, text) : reply->type == type;
+
+		freeReplyObject(reply);
+		if (good)
+			return;
+		nap();
+	}
+	fail_msg("%s: never %s", command, text ? text : "of that type");
+}
+
+/* After MSG_SHARD_STOP: the rest of a stop as a well node does it. */
+static void stop_rest(struct rig *rig, uint32_t unsaved)
+{
+	const struct msg_world_flushed flushed = {.unsaved = unsaved};
+
+	assert_false(ctl_wait(rig->ctl, 0));
+	push(rig->links.from_shard[0], MSG_SHARD_STOPPED, 0, "", 0, 0);
+	expect(rig->links.to_world, MSG_WORLD_FLUSH);
+	assert_false(ctl_wait(rig->ctl, 0));
+	push(rig->links.from_world, MSG_WORLD_FLUSHED, 0, &flushed, sizeof(flushed), 0);
+	assert_true(ctl_wait(rig->ctl, 10000));
+	assert_int_equal(ctl_join(rig->ctl), unsaved);
+	assert_int_equal(ctl_state(rig->ctl), CTL_STOPPED);
+	ctl_request_stop(rig->ctl); /* too late, and harmless */
+}
+
+static void stop(struct rig *rig, uint32_t unsaved)
+{
+	ctl_request_stop(rig->ctl);
+	ctl_request_stop(rig->ctl);
+	expect(rig->links.to_shard[0], MSG_SHARD_STOP);
+	stop_rest(rig, unsaved);
+}
+
+static void test_no_redis(void **state)
+{
+	struct rig rig;
+	char *text = NULL;
+	size_t bytes;
+	FILE *errors;
+
+	(void)state;
+	rig_init(&rig, 4096);
+	rig.config.redis.connect_timeout_ms = 100;
+	errors = open_memstream(&text, &bytes);
+	assert_null(ctl_start(&rig.config, &rig.links, errors));
+	fflush(errors);
+	assert_non_null(strstr(text, rig.server.address));
+	assert_non_null(strstr(text, "redis.address"));
+	strcpy(rig.config.redis.address, "localhost:1");
+	assert_null(ctl_start(&rig.config, &rig.links, errors));
+	fflush(errors);
+	assert_non_null(strstr(text, "names are not looked up"));
+	fclose(errors);
+	free(text);
+	rig_fini(&rig);
+}
+
+static void test_login(void **state)
+{
+	struct ticket ticket = new_ticket(7);
+	const uint64_t peer = handle_make(0, 1, 5);
+	struct rig rig;
+	uint64_t session;
+
+	(void)state;
+	rig_init(&rig, 4096);
+	rig_start(&rig);
+	until(&rig, "GET t{node}:node-1", "\"players\":0", 0);
+	say_hello(&rig, peer, &ticket);
+	session = let_in(&rig);
+	until(&rig, "GET t{node}:node-1", "\"players\":1", 0);
+	until(&rig, "GET t{node}:node-1", "\"state\":\"ready\"", 0);
+	until(&rig, "HGET t{presence}:1:7 node", "node-1", 0);
+	until(&rig, "HGET t{presence}:1:7 generation", "42", 0);
+	until(&rig, "PTTL t{presence}:1:7", NULL, REDIS_REPLY_INTEGER);
+
+	/* The same ticket again, of another peer. */
+	say_hello(&rig, handle_make(0, 1, 6), &ticket);
+	assert_int_equal(disconnected(&rig), SW_REASON_TICKET_USED);
+
+	gone(&rig, peer);
+	expect(rig.links.to_shard[0], MSG_PLAYER_REMOVE);
+	left(&rig, session);
+	until(&rig, "HGETALL t{presence}:1:7", NULL, REDIS_REPLY_ARRAY);
+	until(&rig, "HGET t{presence}:1:7 node", NULL, REDIS_REPLY_NIL);
+	until(&rig, "GET t{node}:node-1", "\"players\":0", 0);
+	stop(&rig, 0);
+	rig_fini(&rig);
+}
+
+static void test_redis_gone_and_back(void **state)
+{
+	struct ticket ticket = new_ticket(7), other = new_ticket(8);
+	struct rig rig;
+	uint64_t session;
+
+	(void)state;
+	rig_init(&rig, 4096);
+	rig_start(&rig);
+	say_hello(&rig, handle_make(0, 1, 1), &ticket);
+	session = let_in(&rig);
+	until(&rig, "HGET t{presence}:1:7 node", "node-1", 0);
+	redis_fixture_kill(&rig.server);
+	/* Nobody is let in unchecked; the one who is in plays on. */
+	say_hello(&rig, handle_make(0, 1, 2), &other);
+	assert_int_equal(disconnected(&rig), SW_REASON_TRY_LATER);
+	gone(&rig, handle_make(0, 1, 2));
+	/* Back, and empty: what should be there is said again. */
+	redis_fixture_start(&rig.server, NULL, NULL);
+	until(&rig, "HGET t{presence}:1:7 node", "node-1", 0);
+	until(&rig, "GET t{node}:node-1", "\"players\":1", 0);
+	other = new_ticket(8);
+	say_hello(&rig, handle_make(0, 1, 3), &other);
+	let_in(&rig);
+	gone(&rig, handle_make(0, 1, 1));
+	left(&rig, session);
+	stop(&rig, 3);
+	rig_fini(&rig);
+}
+
+/* The world is away: the ticket is given its use back, and works once it is there again. */
+static void test_ticket_given_back(void **state)
+{
+	struct ticket ticket = new_ticket(7);
+	struct msg_character_loaded loaded = {.result = MSG_LOAD_UNAVAILABLE};
+	struct msg_character_load load;
+	struct rig rig;
+
+	(void)state;
+	rig_init(&rig, 4096);
+	rig_start(&rig);
+	say_hello(&rig, handle_make(0, 1, 1), &ticket);
+	memcpy(&load, msg_payload(expect(rig.links.to_world, MSG_CHARACTER_LOAD)), sizeof(load));
+	loaded.session = load.session;
+	push(rig.links.from_world, MSG_CHARACTER_LOADED, 0, &loaded, sizeof(loaded), 0);
+	assert_int_equal(disconnected(&rig), SW_REASON_TRY_LATER);
+	say_hello(&rig, handle_make(0, 1, 2), &ticket);
+	let_in(&rig);
+	stop(&rig, 0);
+	rig_fini(&rig);
+}
+
+/* A dataplane that takes nothing for a while: every refusal arrives, in the end. */
+static void test_full_ring(void **state)
+{
+	const uint32_t peers = 3000;
+	struct rig rig;
+
+	(void)state;
+	rig_init(&rig, 256);
+	rig_start(&rig);
+	ctl_request_stop(rig.ctl); /* all who come now are refused */
+	expect(rig.links.to_shard[0], MSG_SHARD_STOP);
+	for (uint32_t i = 0; i < peers; i++)
+		connect_peer(&rig, handle_make(0, 1, i));
+	for (uint32_t i = 0; i < peers; i++) {
+		const struct msg *message;
+
+		message = expect(rig.links.to_dataplane[0], MSG_PEER_DISCONNECT);
+		assert_int_equal(message->peer, handle_make(0, 1, i));
+	}
+	stop_rest(&rig, 0);
+	rig_fini(&rig);
+}
+
+static void test_silent_stop(void **state)
+{
+	struct rig rig;
+
+	(void)state;
+	rig_init(&rig, 4096);
+	rig.config.node.stop_deadline_ms = 100;
+	rig_start(&rig);
+	ctl_request_stop(rig.ctl);
+	assert_true(ctl_wait(rig.ctl, 10000));
+	assert_int_equal(ctl_join(rig.ctl), UINT32_MAX);
+	expect(rig.links.to_world, MSG_WORLD_FLUSH); /* what did arrive was to be kept */
+	rig_fini(&rig);
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	sw_log_open("", "error");
+	assert_int_equal(ticket_init(), 0);
+	ticket_key_new(&key, 1);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_no_redis),
+		cmocka_unit_test(test_login),
+		cmocka_unit_test(test_redis_gone_and_back),
+		cmocka_unit_test(test_ticket_given_back),
+		cmocka_unit_test(test_full_ring),
+		cmocka_unit_test(test_silent_stop),
+	};
+
+	return cmocka_run_group_tests(tests, setup, NULL);
+}

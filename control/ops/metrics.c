@@ -1,0 +1,132 @@
+/* Prometheus' text format, version 0.0.4: one HELP and one TYPE for each metric, all its samples
+ * right after. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "common/mono.h"
+#include "control/ops/ops_internal.h"
+
+static void print_help(FILE *out, const char *text)
+{
+	for (; *text; text++) {
+		if (*text == '\n')
+			fputs("\\n", out);
+		else if (*text == '\\')
+			fputs("\\\\", out);
+		else
+			fputc(*text, out);
+	}
+	fputc('\n', out);
+}
+
+/* Sets of several threads share one table of descriptions. */
+static bool same_metrics(const struct counter_set *a, const struct counter_set *b)
+{
+	return a->desc == b->desc && !strcmp(a->group, b->group);
+}
+
+static void print_counters(const struct ops *ops, uint32_t first, FILE *out)
+{
+	const struct counter_set *set = ops->sets[first];
+
+	for (uint32_t c = 0; c < set->count; c++) {
+		const struct counter_desc *desc = &set->desc[c];
+		bool sum = desc->kind == COUNTER_SUM;
+		const char *suffix = sum ? "_total" : "";
+
+		fprintf(out, "# HELP stormweir_%s_%s%s ", set->group, desc->name, suffix);
+		print_help(out, desc->help);
+		fprintf(out, "# TYPE stormweir_%s_%s%s %s\n", set->group, desc->name, suffix,
+			sum ? "counter" : "gauge");
+		for (uint32_t i = first; i < ops->set_count; i++)
+			if (same_metrics(set, ops->sets[i]))
+				fprintf(out, "stormweir_%s_%s%s{thread=\"%u\"} %" PRIu64 "\n",
+					set->group, desc->name, suffix, ops->sets[i]->index,
+					counter_get(&ops->sets[i]->values[c]));
+	}
+}
+
+/* Without a unit of its own: the unit of a Prometheus histogram is the second. */
+static int name_bytes(const char *name)
+{
+	size_t bytes = strlen(name);
+
+	return (int)(bytes > 3 && !strcmp(name + bytes - 3, "_ns") ? bytes - 3 : bytes);
+}
+
+static bool same_histogram(const struct histogram_ref *a, const struct histogram_ref *b)
+{
+	return !strcmp(a->group, b->group) && !strcmp(a->name, b->name);
+}
+
+static void print_histogram(const struct histogram_ref *ref, FILE *out)
+{
+	int bytes = name_bytes(ref->name);
+	uint64_t count = 0;
+
+	for (uint32_t i = 0; i < HISTOGRAM_BUCKETS; i++) {
+		count += counter_get(&ref->histogram->bucket[i]);
+		/* The last bucket takes everything above, so its bound is infinity. */
+		if (i + 1 < HISTOGRAM_BUCKETS)
+			fprintf(out,
+				"stormweir_%s_%.*s_seconds_bucket{thread=\"%u\",le=\"%.9g\"} "
+				"%" PRIu64 "\n",
+				ref->group, bytes, ref->name, ref->index,
+				(double)(1ull << i) * 1e-9, count);
+	}
+	fprintf(out, "stormweir_%s_%.*s_seconds_bucket{thread=\"%u\",le=\"+Inf\"} %" PRIu64 "\n",
+		ref->group, bytes, ref->name, ref->index, count);
+	fprintf(out, "stormweir_%s_%.*s_seconds_sum{thread=\"%u\"} %.9f\n", ref->group, bytes,
+		ref->name, ref->index, (double)counter_get(&ref->histogram->sum_ns) * 1e-9);
+	fprintf(out, "stormweir_%s_%.*s_seconds_count{thread=\"%u\"} %" PRIu64 "\n", ref->group,
+		bytes, ref->name, ref->index, count);
+}
+
+static void print_histograms(const struct ops *ops, uint32_t first, FILE *out)
+{
+	const struct histogram_ref *ref = &ops->histograms[first];
+	int bytes = name_bytes(ref->name);
+
+	fprintf(out, "# HELP stormweir_%s_%.*s_seconds ", ref->group, bytes, ref->name);
+	print_help(out, ref->help);
+	fprintf(out, "# TYPE stormweir_%s_%.*s_seconds histogram\n", ref->group, bytes, ref->name);
+	for (uint32_t i = first; i < ops->histogram_count; i++)
+		if (same_histogram(ref, &ops->histograms[i]))
+			print_histogram(&ops->histograms[i], out);
+}
+
+static void print_component(void *ctx, const char *name, enum ops_level level, const char *sentence)
+{
+	FILE *out = ctx;
+
+	(void)sentence;
+	fprintf(out, "stormweir_health{component=\"%s\"} %d\n", name, level);
+}
+
+void ops_metrics(const struct ops *ops, uint64_t now_ns, FILE *out)
+{
+	bool seen;
+
+	fprintf(out,
+		"# HELP stormweir_uptime_seconds since the operations endpoint started\n"
+		"# TYPE stormweir_uptime_seconds gauge\n"
+		"stormweir_uptime_seconds %.3f\n"
+		"# HELP stormweir_health 0 green, 1 yellow, 2 red\n"
+		"# TYPE stormweir_health gauge\n",
+		(double)(now_ns - ops->started_ns) / (double)NS_PER_S);
+	ops_ask(ops, print_component, out);
+	for (uint32_t i = 0; i < ops->set_count; i++) {
+		seen = false;
+		for (uint32_t j = 0; j < i && !seen; j++)
+			seen = same_metrics(ops->sets[j], ops->sets[i]);
+		if (!seen)
+			print_counters(ops, i, out);
+	}
+	for (uint32_t i = 0; i < ops->histogram_count; i++) {
+		seen = false;
+		for (uint32_t j = 0; j < i && !seen; j++)
+			seen = same_histogram(&ops->histograms[j], &ops->histograms[i]);
+		if (!seen)
+			print_histograms(ops, i, out);
+	}
+}

@@ -1,0 +1,108 @@
+/* The JSON of /health and /status. */
+#include <string.h>
+
+#include <jansson.h>
+
+#include "common/mono.h"
+#include "control/ops/ops_internal.h"
+
+uint64_t ops_quantile_ns(const uint64_t bucket[HISTOGRAM_BUCKETS], double share)
+{
+	uint64_t count = 0, below = 0;
+
+	for (uint32_t i = 0; i < HISTOGRAM_BUCKETS; i++)
+		count += bucket[i];
+	for (uint32_t i = 0; i < HISTOGRAM_BUCKETS && count; i++) {
+		below += bucket[i];
+		if ((double)below >= share * (double)count)
+			return 1ull << i;
+	}
+	return 0;
+}
+
+static void add_component(void *ctx, const char *name, enum ops_level level, const char *sentence)
+{
+	json_array_append_new(ctx, json_pack("{s:s, s:s, s:s}", "name", name, "level",
+					   ops_level_name(level), "text", sentence));
+}
+
+static enum ops_level add_health(const struct ops *ops, json_t *root)
+{
+	json_t *components = json_array();
+	enum ops_level level = ops_ask(ops, add_component, components);
+
+	json_object_set_new(root, "level", json_string(ops_level_name(level)));
+	json_object_set_new(root, "components", components);
+	return level;
+}
+
+static void dump(json_t *root, FILE *out)
+{
+	json_dumpf(root, out, JSON_INDENT(1) | JSON_SORT_KEYS);
+	fputc('\n', out);
+	json_decref(root);
+}
+
+enum ops_level ops_health_json(const struct ops *ops, FILE *out)
+{
+	json_t *root = json_object();
+	enum ops_level level = add_health(ops, root);
+
+	dump(root, out);
+	return level;
+}
+
+/* The element of root.<section>.<group> with this thread number, made where it is missing. */
+static json_t *thread_object(json_t *root, const char *section, const char *group, uint32_t index)
+{
+	json_t *groups = json_object_get(root, section), *threads, *thread;
+	size_t i;
+
+	threads = json_object_get(groups, group);
+	if (!threads) {
+		json_object_set_new(groups, group, json_array());
+		threads = json_object_get(groups, group);
+	}
+	json_array_foreach(threads, i, thread) if (json_integer_value(json_object_get(thread,
+							   "thread")) == index) return thread;
+	json_array_append_new(threads, json_pack("{s:I}", "thread", (json_int_t)index));
+	return json_array_get(threads, json_array_size(threads) - 1);
+}
+
+static void add_histogram(json_t *root, const struct histogram_ref *ref)
+{
+	json_t *thread = thread_object(root, "histograms", ref->group, ref->index);
+	uint64_t bucket[HISTOGRAM_BUCKETS], count = 0;
+	uint64_t sum_ns = counter_get(&ref->histogram->sum_ns);
+
+	for (uint32_t i = 0; i < HISTOGRAM_BUCKETS; i++) {
+		bucket[i] = counter_get(&ref->histogram->bucket[i]);
+		count += bucket[i];
+	}
+	json_object_set_new(thread, ref->name,
+		json_pack("{s:I, s:I, s:I, s:I, s:I}", "count", (json_int_t)count, "mean_ns",
+			(json_int_t)(count ? sum_ns / count : 0), "p50_below_ns",
+			(json_int_t)ops_quantile_ns(bucket, 0.5), "p99_below_ns",
+			(json_int_t)ops_quantile_ns(bucket, 0.99), "max_below_ns",
+			(json_int_t)ops_quantile_ns(bucket, 1.0)));
+}
+
+void ops_status_json(const struct ops *ops, uint64_t now_ns, FILE *out)
+{
+	json_t *root = json_pack("{s:s, s:I, s:{}, s:{}}", "node", ops->config->node.name,
+		"uptime_s", (json_int_t)((now_ns - ops->started_ns) / NS_PER_S), "counters",
+		"histograms");
+
+	add_health(ops, root);
+	for (uint32_t i = 0; i < ops->set_count; i++) {
+		const struct counter_set *set = ops->sets[i];
+		json_t *thread = thread_object(root, "counters", set->group, set->index);
+
+		for (uint32_t c = 0; c < set->count; c++)
+			json_object_set_new(thread, set->desc[c].name,
+				json_integer((json_int_t)counter_get(&set->values[c])));
+	}
+	for (uint32_t i = 0; i < ops->histogram_count; i++)
+		add_histogram(root, &ops->histograms[i]);
+	dump(root, out);
+}

@@ -1,0 +1,46 @@
+/* redis_keys: what the control thread keeps in Redis: the single use of tickets, presence, and the
+ * node's heartbeat. Keys that change together share a hash tag, for Redis Cluster.
+ *
+ *   <prefix>{ticket}:<nonce, hex>           <boot>:<session>, until the ticket cannot be shown
+ * again <prefix>{presence}:<realm>:<character>  hash: node, session, generation; KEYS_PRESENCE_MS
+ *   <prefix>{node}:<name>                   JSON, redis.heartbeat_expire
+ *
+ * Thread: the control loop. */
+#ifndef SW_CONTROL_REDIS_KEYS_H
+#define SW_CONTROL_REDIS_KEYS_H
+
+#include <stdint.h>
+
+#include "common/config.h"
+#include "control/admission/admission.h"
+
+#define KEYS_PRESENCE_MS         90000u
+#define KEYS_PRESENCE_REFRESH_MS 30000u
+
+struct redis_link;
+struct redis_keys;
+
+/* claimed: what Redis said; returns false when nobody wants the claim any more, and then it is
+ * given back. boot_id: random, per process. */
+struct redis_keys *redis_keys_new(const struct sw_config *config, struct redis_link *link,
+	uint64_t boot_id, bool (*claimed)(void *ctx, uint64_t session, enum adm_claim claim),
+	void *ctx);
+/* After the link has been freed, and its callbacks have run. */
+void redis_keys_free(struct redis_keys *keys);
+
+/* As in adm_ops. */
+int redis_keys_claim(struct redis_keys *keys, uint64_t session,
+	const uint8_t nonce[TICKET_NONCE_BYTES], uint64_t expire_s);
+void redis_keys_release(
+	struct redis_keys *keys, uint64_t session, const uint8_t nonce[TICKET_NONCE_BYTES]);
+
+/* Both are gathered and sent by redis_keys_flush, puts first; while Redis is away they are dropped:
+ * a put is said again by the refresh, a key that is not removed expires. */
+void redis_keys_presence_put(struct redis_keys *keys, const struct adm_presence *presence);
+void redis_keys_presence_drop(struct redis_keys *keys, const struct adm_presence *presence);
+void redis_keys_flush(struct redis_keys *keys);
+
+/* json: a text that contains the boot id. Logs when another process beats under the same name. */
+void redis_keys_heartbeat(struct redis_keys *keys, const char *json);
+
+#endif

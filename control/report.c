@@ -1,0 +1,161 @@
+/* What the control thread tells others: the heartbeat in Redis, health, readiness and counters. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "common/log.h"
+#include "common/mono.h"
+#include "control/control_internal.h"
+#include "control/ops/ops.h"
+
+/* A shard that has not ticked for so long does not do what it is for. */
+#define TICK_LATE_MS 1000u
+
+static const struct counter_desc counter_descs[CTL_COUNTER_COUNT] = {
+#define DESC(id, name, kind, help) {name, help, kind},
+	CTL_COUNTERS(DESC)
+#undef DESC
+};
+
+void ctl_counters_init(struct ctl *ctl)
+{
+	ctl->set =
+		(struct counter_set){"control", 0, CTL_COUNTER_COUNT, counter_descs, ctl->counters};
+}
+
+const char *ctl_state_name(enum ctl_state state)
+{
+	static const char *const names[CTL_STATE_COUNT] = {
+#define NAME(id, name) name,
+		CTL_STATES(NAME)
+#undef NAME
+	};
+
+	return names[state];
+}
+
+enum ctl_state ctl_state(const struct ctl *ctl)
+{
+	return (enum ctl_state)atomic_load(&ctl->state);
+}
+
+void ctl_set_state(struct ctl *ctl, enum ctl_state state)
+{
+	atomic_store(&ctl->state, state);
+	counter_put(&ctl->counters[CTL_C_STATE], state);
+	sw_log(SW_LOG_INFO, "control", "%s", ctl_state_name(state));
+}
+
+/* UINT64_MAX when it is not known, or has not ticked yet. */
+static uint64_t tick_age_ms(const struct ctl *ctl, uint32_t shard, uint64_t now_ns)
+{
+	const _Atomic uint64_t *last = ctl->links.shard_last_tick_ns[shard];
+	uint64_t last_ns = last ? counter_get(last) : 0;
+
+	if (!last_ns)
+		return UINT64_MAX;
+	return last_ns < now_ns ? (now_ns - last_ns) / NS_PER_MS : 0;
+}
+
+static uint64_t adm_count(const struct ctl *ctl, enum adm_counter counter)
+{
+	return counter_get(&adm_counters(ctl->adm)->values[counter]);
+}
+
+/* One text, so that it is set and expires as a whole. */
+void ctl_beat(struct ctl *ctl, uint64_t now_ns)
+{
+	char json[512 + CONFIG_LCORES_MAX * 24];
+	size_t at;
+
+	if (!ctl->keys || !redis_link_up(ctl->redis))
+		return;
+	at = (size_t)snprintf(json, sizeof(json),
+		"{\"boot\":\"%016" PRIx64 "\",\"state\":\"%s\",\"uptime_s\":%" PRIu64
+		",\"sessions\":%" PRIu64 ",\"players\":%" PRIu64 ",\"places\":%" PRIu64
+		",\"players_max\":%u,\"tick_age_ms\":[",
+		ctl->boot_id, ctl_state_name(ctl_state(ctl)),
+		(uint64_t)((now_ns - ctl->started_ns) / NS_PER_S), adm_count(ctl, ADM_C_SESSIONS),
+		adm_count(ctl, ADM_C_PLAYERS), adm_count(ctl, ADM_C_PLACES),
+		ctl->config->admission.players_max);
+	for (uint32_t s = 0; s < ctl->links.shards; s++) {
+		uint64_t age_ms = tick_age_ms(ctl, s, now_ns);
+
+		/* null: not known, which nobody may read as "just now" */
+		if (age_ms == UINT64_MAX)
+			at += (size_t)snprintf(json + at, sizeof(json) - at, s ? ",null" : "null");
+		else
+			at += (size_t)snprintf(
+				json + at, sizeof(json) - at, "%s%" PRIu64, s ? "," : "", age_ms);
+	}
+	snprintf(json + at, sizeof(json) - at, "]}");
+	redis_keys_heartbeat(ctl->keys, json);
+	counter_add(&ctl->counters[CTL_C_HEARTBEATS], 1);
+}
+
+/* ---- for the operations endpoint; its thread ---- */
+
+static enum ops_level redis_health(void *ctx, char *sentence, size_t bytes)
+{
+	struct ctl *ctl = ctx;
+
+	if (redis_link_health(ctl->redis, sentence, bytes) == REDIS_LINK_UP)
+		return OPS_GREEN;
+	return OPS_RED;
+}
+
+static enum ops_level shards_health(void *ctx, char *sentence, size_t bytes)
+{
+	const struct ctl *ctl = ctx;
+	uint64_t now_ns = mono_ns(), oldest_ms = 0;
+	uint32_t late = 0, known = 0;
+
+	for (uint32_t s = 0; s < ctl->links.shards; s++) {
+		uint64_t age_ms = tick_age_ms(ctl, s, now_ns);
+
+		if (!ctl->links.shard_last_tick_ns[s])
+			continue;
+		known++;
+		late += age_ms > TICK_LATE_MS;
+		oldest_ms = age_ms > oldest_ms ? age_ms : oldest_ms;
+	}
+	if (late && oldest_ms == UINT64_MAX)
+		snprintf(sentence, bytes, "%u of %u shards have not ticked yet or are late", late,
+			known);
+	else
+		snprintf(sentence, bytes,
+			"%u of %u shards tick; the oldest last tick is %" PRIu64 " ms ago",
+			known - late, known, oldest_ms);
+	return late ? OPS_RED : OPS_GREEN;
+}
+
+static enum ops_level admission_health(void *ctx, char *sentence, size_t bytes)
+{
+	const struct ctl *ctl = ctx;
+	uint64_t places = adm_count(ctl, ADM_C_PLACES);
+	uint32_t max = ctl->config->admission.players_max;
+
+	snprintf(sentence, bytes, "%s; %" PRIu64 " of %u places taken",
+		ctl_state_name(ctl_state(ctl)), places, max);
+	return ctl_state(ctl) == CTL_READY ? OPS_GREEN : OPS_YELLOW;
+}
+
+static enum ops_level ready(void *ctx, char *sentence, size_t bytes)
+{
+	return admission_health(ctx, sentence, bytes);
+}
+
+void ctl_register(struct ctl *ctl, struct ops *ops)
+{
+	bool known = false;
+
+	ops_register_counters(ops, &ctl->set);
+	ops_register_counters(ops, adm_counters(ctl->adm));
+	ops_register_counters(ops, redis_link_counters(ctl->redis));
+	ops_register_health(ops, "redis", redis_health, ctl);
+	ops_register_health(ops, "admission", admission_health, ctl);
+	for (uint32_t s = 0; s < ctl->links.shards; s++)
+		known |= ctl->links.shard_last_tick_ns[s] != NULL;
+	if (known)
+		ops_register_health(ops, "shards", shards_health, ctl);
+	ops_register_ready(ops, ready, ctl);
+}
