@@ -33,10 +33,9 @@ struct ctl_links {
 	uint32_t shards;
 	struct msg_ring *from_shard[CONFIG_LCORES_MAX], *to_shard[CONFIG_LCORES_MAX];
 	struct msg_ring *to_world, *from_world;
-	/* mono_ns of the end of a shard's last tick, 0 before the first; for heartbeat and health.
-	 * Called on the control thread and on that of ops. NULL: not known. */
-	uint64_t (*shard_last_tick_ns)(void *ctx, uint32_t shard);
-	void *shard_ctx;
+	/* mono_ns of each shard's last tick, written by the shard, for heartbeat and health; NULL
+	 * where it is not known. */
+	const _Atomic uint64_t *shard_last_tick_ns[CONFIG_LCORES_MAX];
 };
 
 /* X(id, name): in the heartbeat and in /status */

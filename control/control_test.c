@@ -33,12 +33,6 @@ struct rig {
 	_Atomic uint64_t last_tick_ns;
 };
 
-static uint64_t last_tick_ns(void *ctx, uint32_t shard)
-{
-	assert_int_equal(shard, 0);
-	return atomic_load((_Atomic uint64_t *)ctx);
-}
-
 static void rig_init(struct rig *rig, uint32_t to_dataplane_slots)
 {
 	memset(rig, 0, sizeof(*rig));
@@ -68,8 +62,7 @@ static void rig_init(struct rig *rig, uint32_t to_dataplane_slots)
 	rig->links.to_shard[0] = msg_ring_new("control-shard", 4096);
 	rig->links.from_world = msg_ring_new("world-control", 4096);
 	rig->links.to_world = msg_ring_new("control-world", 4096);
-	rig->links.shard_last_tick_ns = last_tick_ns;
-	rig->links.shard_ctx = &rig->last_tick_ns;
+	rig->links.shard_last_tick_ns[0] = &rig->last_tick_ns;
 	atomic_store(&rig->last_tick_ns, mono_ns());
 }
 

@@ -48,9 +48,8 @@ void ctl_set_state(struct ctl *ctl, enum ctl_state state)
 /* UINT64_MAX when it is not known, or has not ticked yet. */
 static uint64_t tick_age_ms(const struct ctl *ctl, uint32_t shard, uint64_t now_ns)
 {
-	uint64_t last_ns = ctl->links.shard_last_tick_ns
-				   ? ctl->links.shard_last_tick_ns(ctl->links.shard_ctx, shard)
-				   : 0;
+	const _Atomic uint64_t *last = ctl->links.shard_last_tick_ns[shard];
+	uint64_t last_ns = last ? counter_get(last) : 0;
 
 	if (!last_ns)
 		return UINT64_MAX;
@@ -108,21 +107,24 @@ static enum ops_level shards_health(void *ctx, char *sentence, size_t bytes)
 {
 	const struct ctl *ctl = ctx;
 	uint64_t now_ns = mono_ns(), oldest_ms = 0;
-	uint32_t late = 0, shards = ctl->links.shards;
+	uint32_t late = 0, known = 0;
 
-	for (uint32_t s = 0; s < shards; s++) {
+	for (uint32_t s = 0; s < ctl->links.shards; s++) {
 		uint64_t age_ms = tick_age_ms(ctl, s, now_ns);
 
+		if (!ctl->links.shard_last_tick_ns[s])
+			continue;
+		known++;
 		late += age_ms > TICK_LATE_MS;
 		oldest_ms = age_ms > oldest_ms ? age_ms : oldest_ms;
 	}
-	if (oldest_ms == UINT64_MAX)
-		snprintf(sentence, bytes, "%u of %u shards tick; one has not ticked yet",
-			shards - late, shards);
+	if (late && oldest_ms == UINT64_MAX)
+		snprintf(sentence, bytes, "%u of %u shards have not ticked yet or are late", late,
+			known);
 	else
 		snprintf(sentence, bytes,
 			"%u of %u shards tick; the oldest last tick is %" PRIu64 " ms ago",
-			shards - late, shards, oldest_ms);
+			known - late, known, oldest_ms);
 	return late ? OPS_RED : OPS_GREEN;
 }
 
@@ -144,12 +146,16 @@ static enum ops_level ready(void *ctx, char *sentence, size_t bytes)
 
 void ctl_register(struct ctl *ctl, struct ops *ops)
 {
+	bool known = false;
+
 	ops_register_counters(ops, &ctl->set);
 	ops_register_counters(ops, adm_counters(ctl->adm));
 	ops_register_counters(ops, redis_link_counters(ctl->redis));
 	ops_register_health(ops, "redis", redis_health, ctl);
 	ops_register_health(ops, "admission", admission_health, ctl);
-	if (ctl->links.shard_last_tick_ns)
+	for (uint32_t s = 0; s < ctl->links.shards; s++)
+		known |= ctl->links.shard_last_tick_ns[s] != NULL;
+	if (known)
 		ops_register_health(ops, "shards", shards_health, ctl);
 	ops_register_ready(ops, ready, ctl);
 }
