@@ -1,0 +1,369 @@
+/* Proves what content may call where (every call in every context, with its permission and
+ * without), that the same seed and the same input give the same play in two VMs, that actors that
+ * are gone are errors and not crashes, and that docs/content.md says what the tables in the code
+ * say. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "simulation/script/test_host.h"
+
+/* How content makes each call; npc and player are there in a handler, other is an NPC's object. */
+static const char *const uses[SCRIPT_CALL_COUNT] = {
+	[SCRIPT_CALL_NPC] = "_ENV.npc { name = 'new', x = 1, y = 1 }",
+	[SCRIPT_CALL_FIELD] = "local x = other.x",
+	[SCRIPT_CALL_DISTANCE] = "other:distance(other)",
+	[SCRIPT_CALL_TICK] = "tick()",
+	[SCRIPT_CALL_RANDOM] = "math.random(6)",
+	[SCRIPT_CALL_SAY] = "other:say(other, 'hello')",
+	[SCRIPT_CALL_WALK] = "other:walk(1, 0)",
+	[SCRIPT_CALL_LOG] = "log('x')",
+};
+
+static enum script_result run_in(
+	struct test_host *host, enum script_context context, const char *body, char *error)
+{
+	enum script_result result;
+	char source[512];
+
+	snprintf(source, sizeof(source),
+		context == SCRIPT_CONTEXT_LOAD
+			? "other = npc { name = 'a', x = 1, y = 1 } function run() %s end run()"
+			: "other = npc { name = 'a', x = 1, y = 1 } function run() %s end\n"
+			  "npc { name = 'b', x = 1, y = 1, on_click = run, on_tick = run }",
+		body);
+	result = test_host_load(host, source);
+	strcpy(error, host->error);
+	if (context == SCRIPT_CONTEXT_LOAD || result != SCRIPT_OK)
+		return result;
+	result = context == SCRIPT_CONTEXT_NPC_CLICK
+			 ? script_vm_click(host->vm, test_host_npc(host, "b"), TEST_PLAYER)
+			 : script_vm_tick(host->vm, test_host_npc(host, "b"));
+	strcpy(error, test_host_error(host));
+	return result;
+}
+
+static void permissions(void **unused)
+{
+	struct test_host host;
+	uint64_t *allowed;
+
+	(void)unused;
+	test_host_start(&host, 4 << 20);
+	allowed = host.vm->config.allowed;
+	for (unsigned context = 0; context < SCRIPT_CONTEXT_COUNT; context++)
+		for (unsigned call = 0; call < SCRIPT_CALL_COUNT; call++) {
+			uint64_t before = allowed[context];
+			char error[SCRIPT_TEXT_BYTES], text[128];
+
+			/* As it comes. */
+			assert_int_equal(before, script_context_calls(context));
+			if (!(before >> call & 1))
+				assert_int_equal(run_in(&host, context, uses[call], error),
+					SCRIPT_NOT_ALLOWED);
+			else if (run_in(&host, context, uses[call], error) != SCRIPT_OK)
+				fail_msg("%s: %s", uses[call], error);
+			/* Taken away: named. In load, npc is needed to get there at all. */
+			if (context != SCRIPT_CONTEXT_LOAD || call != SCRIPT_CALL_NPC) {
+				allowed[context] &= ~(1ull << call);
+				assert_int_equal(run_in(&host, context, uses[call], error),
+					SCRIPT_NOT_ALLOWED);
+				snprintf(text, sizeof(text), "%s is not allowed in %s",
+					script_call_name(call), script_context_name(context));
+				if (!strstr(error, text) || !strstr(error, "test.lua:1:"))
+					fail_msg("says: %s", error);
+			}
+			/* Given: whatever it then is, it is not a matter of permission. */
+			allowed[context] |= 1ull << call;
+			assert_int_not_equal(
+				run_in(&host, context, uses[call], error), SCRIPT_NOT_ALLOWED);
+			allowed[context] = before;
+		}
+	test_host_stop(&host);
+}
+
+/* R15, spelled out. */
+static void rights_of_contexts(void **unused)
+{
+	(void)unused;
+	assert_int_equal(script_context_calls(SCRIPT_CONTEXT_LOAD),
+		1u << SCRIPT_CALL_NPC | 1u << SCRIPT_CALL_LOG);
+	assert_int_equal(script_context_calls(SCRIPT_CONTEXT_NPC_CLICK),
+		(1u << SCRIPT_CALL_COUNT) - 1 - (1u << SCRIPT_CALL_NPC));
+	assert_int_equal(script_context_calls(SCRIPT_CONTEXT_NPC_TICK),
+		(1u << SCRIPT_CALL_COUNT) - 1 - (1u << SCRIPT_CALL_NPC));
+}
+
+static const char play[] =
+	"local bag = {}\n"
+	"npc { name = 'a', x = 1, y = 2, on_click = function(npc, player)\n"
+	"  for i = 1, 20 do bag['key' .. math.random(1000)] = math.random() bag[math.random(50)] = "
+	"i end\n"
+	"  bag[true] = 1 bag[0.5] = 2 bag[-3] = 3\n"
+	"  local out = {}\n"
+	"  for k, v in pairs(bag) do out[#out + 1] = tostring(k):sub(-3) if #out > 60 then break "
+	"end end\n"
+	"  table.sort(out, function(a, b) return a:byte(-1) < b:byte(-1) end)\n"
+	"  npc:say(player, table.concat(out, ' ') .. tostring({}) .. math.random(0))\n"
+	"  npc:walk(math.random() - 0.5, math.random(-1, 1))\n"
+	"end }";
+
+static void same_seed_same_play(void **unused)
+{
+	char first[50][SCRIPT_SAY_BYTES + 1];
+	int8_t moves[50][2];
+	struct test_host host;
+
+	(void)unused;
+	for (int round = 0; round < 3; round++) {
+		test_host_start(&host, 4 << 20);
+		host.random = 42;
+		test_host_load_ok(&host, play);
+		for (int i = 0; i < 50; i++) {
+			if (script_vm_click(host.vm, 0, TEST_PLAYER) != SCRIPT_OK)
+				fail_msg("%s", test_host_error(&host));
+			if (round == 0) {
+				strcpy(first[i], host.said);
+				moves[i][0] = host.dx;
+				moves[i][1] = host.dy;
+			}
+			assert_string_equal(host.said, first[i]);
+			assert_int_equal(host.dx, moves[i][0]);
+			assert_int_equal(host.dy, moves[i][1]);
+		}
+		test_host_stop(&host);
+	}
+}
+
+/* on_click bodies that must run, asserting for themselves. */
+static const char *const fine[] = {
+	"assert(player.name == 'Ada' and player.kind == 'player' and player.x == 3 and player.y == "
+	"4.5)",
+	"assert(npc.name == 'b' and npc.kind == 'npc' and npc.x == 0 and npc.y == 0.5 and "
+	"npc.alive)",
+	"assert(npc:distance(player) == 5 and player:distance(npc) == 5)",
+	"assert(npc:say(player, 'hei \\u{e5}\\n\\u{1f600}') == true)",
+	"npc.steps = (npc.steps or 0) + 1 npc[1] = npc assert(npc.steps == 1 and npc[1] == npc)",
+	"assert(player == player and npc ~= player and tostring(npc) == 'npc b')",
+	"assert(tostring(player) == 'player Ada' and ('%s'):format(player) == 'player Ada')",
+	"assert(tick() == 7)",
+	"for i = 1, 200 do local r = math.random(3) assert(r >= 1 and r <= 3 and math.type(r) == "
+	"'integer') end",
+	"for i = 1, 200 do local r = math.random(-2, 2) assert(r >= -2 and r <= 2) end",
+	"for i = 1, 200 do local r = math.random() assert(r >= 0 and r < 1) end",
+	"math.random(math.mininteger, math.maxinteger) math.random(0)",
+	"local n = 0 for k, v in pairs({ 5, 6, x = 1, y = 2, [2.5] = 3 }) do n = n + 1 end "
+	"assert(n == 5)",
+	"local t = {} for k in pairs({ b = 1, a = 1, [3] = 1, [-1] = 1, [true] = 1 }) do t[#t + 1] "
+	"= tostring(k) end\n"
+	"assert(table.concat(t, ',') == '-1,3,a,b,true', table.concat(t, ','))",
+	"local t = { a = 1, b = 2, c = 3 } for k in pairs(t) do t[k] = nil end assert(next(t) == "
+	"nil)",
+	"local t = { a = 1, b = 2, c = 3 } for k in pairs(t) do t.b, t.c = nil t[k] = nil end",
+	"local t = {} for i = 1, 1000 do t[i] = (i * 7919) % 1000 end table.sort(t)\n"
+	"for i = 2, 1000 do assert(t[i - 1] <= t[i]) end\n"
+	"table.sort(t, function(a, b) return a > b end) for i = 2, 1000 do assert(t[i - 1] >= "
+	"t[i]) end",
+	"log('a', nil, 1.5, {}, npc) print()",
+};
+
+static void the_api_works(void **unused)
+{
+	static const struct {
+		double dx, dy;
+		int x, y;
+	} walks[] = {{0, 0, 0, 0}, {1, 0, 127, 0}, {0, -1, 0, -127}, {5, 0, 127, 0}, {1, 1, 89, 89},
+		{0.5, 0, 63, 0}, {1e300, 1e300, 89, 89}, {-3, 4, -76, 101}};
+	struct test_host host;
+	char source[1024];
+
+	(void)unused;
+	test_host_start(&host, 4 << 20);
+	host.tick = 7;
+	for (size_t i = 0; i < sizeof(fine) / sizeof(fine[0]); i++) {
+		snprintf(source, sizeof(source),
+			"npc { name = 'b', x = 0, y = 0.5, on_click = function(npc, player) %s\n "
+			"end }",
+			fine[i]);
+		test_host_load_ok(&host, source);
+		if (script_vm_click(host.vm, (uint32_t)i, TEST_PLAYER) != SCRIPT_OK)
+			fail_msg("%s", test_host_error(&host));
+	}
+	for (size_t i = 0; i < sizeof(walks) / sizeof(walks[0]); i++) {
+		snprintf(source, sizeof(source),
+			"npc { name = 'w', x = 1, y = 1, on_tick = function(npc) npc:walk(%g, %g) "
+			"end }",
+			walks[i].dx, walks[i].dy);
+		test_host_load_ok(&host, source);
+		assert_int_equal(script_vm_tick(host.vm, test_host_npc(&host, "w")), SCRIPT_OK);
+		assert_int_equal(host.dx, walks[i].x);
+		assert_int_equal(host.dy, walks[i].y);
+		assert_true(host.dx * host.dx + host.dy * host.dy <= 127 * 127);
+	}
+	test_host_stop(&host);
+}
+
+static void actors_that_are_gone(void **unused)
+{
+	struct test_host host;
+
+	(void)unused;
+	test_host_start(&host, 4 << 20);
+	test_host_load_ok(&host,
+		"npc { name = 'a', x = 1, y = 1,\n"
+		"  on_click = function(npc, player)\n"
+		"    assert(not player.alive and tostring(player) == 'actor (gone)')\n"
+		"    assert(npc:say(player, 'x') == false)\n"
+		"    kept = player return player.name end,\n"
+		"  on_tick = function(npc) return kept.x end }\n"
+		"npc { name = 'b', x = 1, y = 1, on_tick = function(npc) end }");
+	assert_int_equal(script_vm_click(host.vm, 0, TEST_GHOST), SCRIPT_ERROR);
+	assert_non_null(strstr(test_host_error(&host), "test.lua:5: name: the actor is gone"));
+	assert_int_equal(script_vm_tick(host.vm, 0), SCRIPT_ERROR);
+	assert_non_null(strstr(test_host_error(&host), "x: the actor is gone"));
+	assert_int_equal(script_vm_click(host.vm, 1, TEST_PLAYER), SCRIPT_NO_HANDLER);
+	script_vm_bind(host.vm, 1, 0);
+	assert_int_equal(script_vm_tick(host.vm, 1), SCRIPT_NO_HANDLER);
+	script_vm_bind(host.vm, 1, 2);
+	assert_int_equal(script_vm_tick(host.vm, 1), SCRIPT_OK);
+	test_host_stop(&host);
+}
+
+/* Errors carry traceback, event and tick; a full ring loses texts, counted, and goes on. */
+static void texts(void **unused)
+{
+	struct script_text text;
+	struct test_host host;
+	uint32_t popped = 0;
+
+	(void)unused;
+	test_host_start(&host, 4 << 20);
+	host.tick = 99;
+	test_host_load_ok(&host, "local function inner() error('broken') end\n"
+				 "npc { name = 'a', x = 1, y = 1, on_click = function() log('one', "
+				 "2) inner() end }");
+	assert_int_equal(script_vm_click(host.vm, 0, TEST_PLAYER), SCRIPT_ERROR);
+	assert_true(script_vm_text_pop(host.vm, &text));
+	assert_int_equal(text.kind, SCRIPT_TEXT_LOG);
+	assert_string_equal(text.text, "one\t2");
+	assert_true(script_vm_text_pop(host.vm, &text));
+	assert_int_equal(text.kind, SCRIPT_TEXT_ERROR);
+	assert_int_equal(text.result, SCRIPT_ERROR);
+	assert_int_equal(text.context, SCRIPT_CONTEXT_NPC_CLICK);
+	assert_int_equal(text.npc_index, 0);
+	assert_int_equal(text.player, TEST_PLAYER);
+	assert_int_equal(text.tick, 99);
+	assert_int_equal(text.bytes, strlen(text.text));
+	assert_string_equal(text.text, "test.lua:1: broken\n\tin global error\n"
+				       "\ttest.lua:1: in upvalue inner\n"
+				       "\ttest.lua:2: in the function of line 2");
+	assert_false(script_vm_text_pop(host.vm, &text));
+	for (int i = 0; i < 40; i++)
+		assert_int_equal(script_vm_click(host.vm, 0, TEST_PLAYER), SCRIPT_ERROR);
+	while (script_vm_text_pop(host.vm, &text))
+		popped++;
+	assert_int_equal(popped, SCRIPT_TEXTS);
+	assert_int_equal(counter_get(&host.vm->values[SCRIPT_COUNT_TEXTS_LOST]), 80 - SCRIPT_TEXTS);
+	test_host_stop(&host);
+}
+
+static void counters(void **unused)
+{
+	const struct counter_set *set;
+	struct test_host host;
+
+	(void)unused;
+	test_host_start(&host, 4 << 20);
+	set = script_vm_counters(host.vm);
+	assert_string_equal(set->group, "script");
+	assert_int_equal(set->count, SCRIPT_COUNTER_COUNT);
+	for (uint32_t i = 0; i < set->count; i++) {
+		assert_non_null(set->desc[i].name);
+		assert_non_null(set->desc[i].help);
+		for (uint32_t j = 0; j < i; j++)
+			assert_string_not_equal(set->desc[i].name, set->desc[j].name);
+	}
+	test_host_load_ok(&host, "npc { name = 'a', x = 1, y = 1, on_tick = function() end }");
+	script_vm_tick(host.vm, 0);
+	assert_int_equal(counter_get(&set->values[SCRIPT_COUNT_TICKS]), 1);
+	assert_int_equal(counter_get(&set->values[SCRIPT_COUNT_CALLS_OK]), 2); /* and the load */
+	assert_int_equal(counter_get(&set->values[SCRIPT_COUNT_NPCS]), 1);
+	assert_true(counter_get(&set->values[SCRIPT_COUNT_MEMORY_BYTES]) > 10000);
+	test_host_stop(&host);
+}
+
+static char *read_text(const char *folder, const char *name)
+{
+	char path[512], *text = calloc(1, 65536);
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	file = fopen(path, "r");
+	if (!file || !text)
+		fail_msg("%s cannot be read", path);
+	text[fread(text, 1, 65535, file)] = '\0';
+	fclose(file);
+	return text;
+}
+
+/* docs/content.md has the tables as the code prints them: stormweir-script reference. */
+static void guide_is_true(void **unused)
+{
+	char *guide = read_text(SW_SOURCE_FOLDER, "docs/content.md"), *tables = NULL, *line;
+	size_t bytes;
+	FILE *out = open_memstream(&tables, &bytes);
+
+	(void)unused;
+	script_reference(out);
+	fclose(out);
+	for (line = strtok(tables, "\n"); line; line = strtok(NULL, "\n"))
+		if (!strstr(guide, line))
+			fail_msg("docs/content.md lacks: %s", line);
+	free(tables);
+	free(guide);
+}
+
+/* The content that is delivered: loads, answers, walks its round and comes back. */
+static void meadow(void **unused)
+{
+	char *source = read_text(SW_SOURCE_FOLDER, "lua/content/meadow.lua");
+	struct test_host host;
+
+	(void)unused;
+	test_host_start(&host, 4 << 20);
+	test_host_load_ok(&host, source);
+	for (int i = 0; i < 20; i++)
+		assert_int_equal(
+			script_vm_click(host.vm, test_host_npc(&host, "Old Tom"), TEST_PLAYER),
+			SCRIPT_OK);
+	assert_int_equal(host.says, 21);
+	assert_int_equal(
+		script_vm_click(host.vm, test_host_npc(&host, "Watchman"), TEST_PLAYER), SCRIPT_OK);
+	for (; host.tick < 500; host.tick++)
+		assert_int_equal(
+			script_vm_tick(host.vm, test_host_npc(&host, "Watchman")), SCRIPT_OK);
+	assert_true(host.moves > 400);
+	test_host_stop(&host);
+	free(source);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(permissions),
+		cmocka_unit_test(rights_of_contexts),
+		cmocka_unit_test(same_seed_same_play),
+		cmocka_unit_test(the_api_works),
+		cmocka_unit_test(actors_that_are_gone),
+		cmocka_unit_test(texts),
+		cmocka_unit_test(counters),
+		cmocka_unit_test(guide_is_true),
+		cmocka_unit_test(meadow),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
