@@ -135,6 +135,7 @@ static void late_ticks_are_skipped(void **state)
 	struct test_shard t;
 	uint64_t ticks;
 	uint32_t tick;
+	int32_t x_mm;
 
 	(void)state;
 	start(&t);
@@ -148,6 +149,14 @@ static void late_ticks_are_skipped(void **state)
 	assert_in_range(test_counter(&t, SIM_TICKS) - ticks, 2, 3);
 	assert_in_range(test_counter(&t, SIM_TICKS_SKIPPED), 19, 20);
 	assert_in_range(t.tick - tick, 20, 21); /* the client's clock goes on */
+	/* the time that was skipped is credited, within the bank */
+	test_input(&t, 0, 3, 8, 127, 0);
+	t.now_ns += 1000 * NS_PER_MS;
+	x_mm = t.clients[0].x_mm;
+	test_run(&t, 5);
+	assert_int_equal(t.clients[0].x_mm - x_mm,
+		(1 + (int32_t)SIM_INPUT_BANK) * (int32_t)sw_move_step_mm(SIM_WALK_MM_PER_S, 20));
+	test_run(&t, 50);
 	/* less than a period late is caught up */
 	ticks = test_counter(&t, SIM_TICKS);
 	t.now_ns += 45 * NS_PER_MS;

@@ -28,54 +28,24 @@ static struct msg *finish(struct sim_shard *s, const struct sim_player *p, uint8
 
 /* ---- the queue behind a full ring ---- */
 
-static bool outbox_put(struct sim_outbox *box, const struct msg *message)
+static void waited(struct sim_shard *s, const struct msg *message)
 {
-	uint32_t slots = message->slots;
+	uint32_t slot;
+	struct sim_map *m = sim_seat_find(s, message->peer, &slot);
+	struct sim_player *p = m ? sim_player(m, slot) : NULL;
 
-	if (!box->messages)
-		box->head = box->tail = box->wrap = 0;
-	if (box->tail >= box->head && (box->messages == 0 || box->tail > box->head)) {
-		if (box->tail + slots > box->size) { /* not whole at the end: start over */
-			if (slots > box->head)
-				return false;
-			box->wrap = box->tail;
-			box->tail = 0;
-		}
-	} else if (box->tail + slots > box->head) {
-		return false;
-	}
-	memcpy(box->slots + box->tail, message, (size_t)slots * MSG_SLOT_BYTES);
-	box->tail += slots;
-	if (box->tail > box->head)
-		box->wrap = box->tail;
-	box->messages++;
-	return true;
+	if (p) /* else it has left meanwhile; its peer gets the message all the same */
+		p->queued_slots = (uint16_t)(p->queued_slots - message->slots);
 }
 
-static bool outbox_flush(struct sim_shard *s, struct sim_outbox *box)
+static bool flush(struct sim_shard *s, struct sim_outbox *box)
 {
+	const struct msg *message;
 	bool moved = false;
 
-	while (box->messages) {
-		const struct msg *message = box->slots + box->head;
-		uint32_t slots = message->slots, worker = handle_owner(message->peer), seat;
-
-		if (!msg_ring_push(box->ring, message))
-			break;
-		seat = s->seats[worker * s->peers_max + handle_index(message->peer)];
-		if (seat != SIM_NONE) {
-			struct sim_player *p = sim_player(&s->maps[seat >> SIM_SEAT_BITS],
-				seat & ((1u << SIM_SEAT_BITS) - 1));
-
-			if (p->peer == message->peer)
-				p->queued_slots = (uint16_t)(p->queued_slots - slots);
-		}
-		box->head += slots;
-		box->messages--;
-		if (box->messages && box->head == box->wrap && box->tail <= box->head) {
-			box->head = 0;
-			box->wrap = box->tail;
-		}
+	while ((message = sim_outbox_peek(box)) && msg_ring_push(box->ring, message)) {
+		waited(s, message);
+		sim_outbox_drop(box);
 		moved = true;
 	}
 	return moved;
@@ -87,7 +57,7 @@ bool sim_send_retry(struct sim_shard *s)
 
 	for (uint32_t w = 0; w < s->links.workers; w++)
 		if (s->outbox[w].messages)
-			moved |= outbox_flush(s, &s->outbox[w]);
+			moved |= flush(s, &s->outbox[w]);
 	return moved;
 }
 
@@ -110,7 +80,7 @@ bool sim_send_reliable(
 	if (!box->messages && msg_ring_push(box->ring, message))
 		return true;
 	if (p->queued_slots + message->slots <= SIM_RELIABLE_SLOTS_MAX &&
-		outbox_put(box, message)) {
+		sim_outbox_put(box, message)) {
 		p->queued_slots = (uint16_t)(p->queued_slots + message->slots);
 		sim_count(s, SIM_RELIABLE_QUEUED, 1);
 		return true;

@@ -21,6 +21,7 @@
 #include "proto/message_types.h"
 #include "simulation/counters.h"
 #include "simulation/costs.h"
+#include "simulation/outbox.h"
 #include "simulation/rules/move.h"
 #include "simulation/shard.h"
 
@@ -215,15 +216,6 @@ struct sim_inlet {
 	struct msg_ring *ring;
 	struct msg *batch; /* [SIM_SCRATCH_SLOTS] popped, not all handled yet */
 	const struct msg *at, *end;
-};
-
-/* A bounded queue of reliable messages behind a full ring to one worker. Messages lie whole in
- * slots[]; one that does not fit at the end starts over at 0, and the rest is skipped. */
-struct sim_outbox {
-	struct msg_ring *ring;
-	struct msg *slots;
-	uint32_t size, head, tail, used, wrap; /* wrap: where the data ends before starting over */
-	uint32_t messages;
 };
 
 /* Nominal nanoseconds left in the slice. */

@@ -22,6 +22,7 @@
 struct test_client {
 	uint64_t peer, session;
 	bool here; /* between the join and its last message */
+	bool idle; /* updates are not read: to save time in crowds */
 	uint32_t actor_id, joined_tick;
 	bool detail;
 	uint32_t refused_action, refused_reason, refusals;
