@@ -1,5 +1,6 @@
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -150,7 +151,22 @@ int dp_eal_init(int argc, char **argv, FILE *errors)
 
 void dp_eal_cleanup(void)
 {
+	char path[512];
+	struct dirent *entry;
+	DIR *folder;
+
+	snprintf(path, sizeof(path), "%s", rte_eal_get_runtime_dir());
 	rte_eal_cleanup();
+	/* EAL leaves its files (config, sockets) and their folder under /var/run/dpdk for secondary
+	 * processes, which have no primary now. */
+	folder = opendir(path);
+	if (!folder)
+		return;
+	while ((entry = readdir(folder)))
+		if (entry->d_name[0] != '.')
+			unlinkat(dirfd(folder), entry->d_name, 0);
+	closedir(folder);
+	rmdir(path);
 }
 
 /* "0000:3b:02.0" */

@@ -11,7 +11,7 @@
  * has said on errors what is wrong and what to do. */
 int dp_eal_init(int argc, char **argv, FILE *errors);
 
-/* Main thread, last: gives back hugepages and files. */
+/* Main thread, last: gives back hugepages, and the files under /var/run/dpdk. */
 void dp_eal_cleanup(void);
 
 /* Says on errors why no port of that name exists: lists those that do, and for a PCI address looks
