@@ -1,25 +1,20 @@
 # bench.sh: ./dev bench and ./dev fuzz. Sourced by ./dev.
 #
-# A benchmark is an executable perf/<name>/run, or a program bench-<name> of the build; it gets the
-# folder of the release build in SW_BUILD. A fuzz target is a program fuzz-<name>, its corpus
-# tests/fuzz/<name>.
+# A benchmark is a script perf/bench_NAME.sh; it gets the folder of the release build as its argument. A
+# fuzz target is a program NAME_fuzz of the fuzz build, its seeds, if it has any, tests/fuzz/NAME_fuzz.
 # shellcheck shell=bash
 # shellcheck disable=SC2154 # root is ./dev's
 
-programs() {
+bench_names() {
 	local file
-	for file in build/"$1"/bin/"$2"-*; do
-		[[ -x $file ]] && basename "$file" | cut -d- -f2-
+	for file in perf/bench_*.sh; do
+		[[ -x $file ]] && basename "$file" .sh | cut -c7-
 	done
 	return 0
 }
 
-bench_names() {
-	local file
-	for file in perf/*/run; do
-		[[ -x $file ]] && basename "$(dirname "$file")"
-	done
-	programs release bench
+fuzz_programs() {
+	find build/fuzz -name '*_fuzz' -type f -perm -u+x | sort
 }
 
 bench() {
@@ -34,32 +29,27 @@ bench() {
 	for name in "$@"; do
 		bench_names | grep -qx -- "$name" || usage "there is no benchmark $name"
 	done
-	export SW_BUILD=$root/build/release
 	for name in "$@"; do
-		if [[ -x perf/$name/run ]]; then
-			"perf/$name/run" || failed=1
-		else
-			"build/release/bin/bench-$name" || failed=1
-		fi
+		as_root "perf/bench_$name.sh" "$root/build/release" || failed=1
 	done
 	exit $failed
 }
 
 fuzz() {
+	local program seeds=()
 	setup fuzz
 	build fuzz
 	if (($# == 0)); then
 		echo "fuzz targets:"
-		programs fuzz fuzz | sed 's/^/  /'
+		fuzz_programs | sed 's|.*/|  |'
 		return
 	fi
 	if (($# != 2)) || [[ ! $2 =~ ^[0-9]{1,6}$ ]]; then
 		usage "fuzz takes a target and seconds"
 	fi
-	programs fuzz fuzz | grep -qx -- "$1" || usage "there is no fuzz target $1"
-	mkdir -p "build/fuzz/corpus/$1" "build/fuzz/found"
-	local seeds=()
+	program=$(fuzz_programs | grep -x -m 1 -- ".*/$1") || usage "there is no fuzz target $1"
 	[[ ! -d tests/fuzz/$1 ]] || seeds=("tests/fuzz/$1")
-	exec "build/fuzz/bin/fuzz-$1" -max_total_time="$2" -print_final_stats=1 \
+	mkdir -p "build/fuzz/corpus/$1" "build/fuzz/found"
+	exec "$program" -max_total_time="$2" -print_final_stats=1 \
 		-artifact_prefix="build/fuzz/found/$1-" "build/fuzz/corpus/$1" "${seeds[@]}"
 }
