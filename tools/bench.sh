@@ -1,7 +1,7 @@
 # bench.sh: ./dev bench and ./dev fuzz. Sourced by ./dev.
 #
 # A benchmark is a script perf/bench_NAME.sh; it gets the folder of the release build as its argument. A
-# fuzz target is a program NAME_fuzz of the fuzz build, its seeds, if it has any, tests/fuzz/NAME_fuzz.
+# fuzz target is a program FOLDER_NAME_fuzz of the fuzz build, its seeds, if it has any, FOLDER/NAME_corpus.
 # shellcheck shell=bash
 # shellcheck disable=SC2154 # root is ./dev's
 
@@ -36,7 +36,7 @@ bench() {
 }
 
 fuzz() {
-	local program seeds=()
+	local program folder seeds=()
 	setup fuzz
 	build fuzz
 	if (($# == 0)); then
@@ -48,7 +48,9 @@ fuzz() {
 		usage "fuzz takes a target and seconds"
 	fi
 	program=$(fuzz_programs | grep -x -m 1 -- ".*/$1") || usage "there is no fuzz target $1"
-	[[ ! -d tests/fuzz/$1 ]] || seeds=("tests/fuzz/$1")
+	while read -r folder; do
+		[[ ${folder//\//_} != "${1%_fuzz}_corpus" ]] || seeds+=("$folder")
+	done < <(find -- * -name build -prune -o -type d -name '*_corpus' -print)
 	mkdir -p "build/fuzz/corpus/$1" "build/fuzz/found"
 	exec "$program" -max_total_time="$2" -print_final_stats=1 \
 		-artifact_prefix="build/fuzz/found/$1-" "build/fuzz/corpus/$1" "${seeds[@]}"
