@@ -46,12 +46,18 @@ static void print_counters(const struct ops *ops, uint32_t first, FILE *out)
 	}
 }
 
-/* Without a unit of its own: the unit of a Prometheus histogram is the second. */
+/* The name's length without its unit: that of a Prometheus histogram is the second. */
 static int name_bytes(const char *name)
 {
-	size_t bytes = strlen(name);
+	static const char *const units[] = {"_ns", "_seconds"};
+	size_t bytes = strlen(name), unit;
 
-	return (int)(bytes > 3 && !strcmp(name + bytes - 3, "_ns") ? bytes - 3 : bytes);
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+		unit = strlen(units[i]);
+		if (bytes > unit && !strcmp(name + bytes - unit, units[i]))
+			return (int)(bytes - unit);
+	}
+	return (int)bytes;
 }
 
 static bool same_histogram(const struct histogram_ref *a, const struct histogram_ref *b)

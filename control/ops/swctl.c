@@ -7,6 +7,12 @@
 static const char help[] =
 	"swctl: looks after a Stormweir node\n"
 	"\n"
+	"  swctl status [--http ADDRESS] [--json]\n"
+	"      asks a node how it is: health, players, ticks. ADDRESS is http.address of its "
+	"configuration,\n"
+	"      127.0.0.1:9100 by default. Exit code 0, or 3 when something is red, 1 when nobody "
+	"answers.\n"
+	"\n"
 	"  swctl ticket-key --out-dir DIR [--id N]\n"
 	"      makes a key pair for login tickets: the secret half in DIR/ticket-N.key (mode "
 	"0600), the\n"
@@ -30,6 +36,7 @@ int main(int argc, char **argv)
 		const char *verb;
 		int (*run)(int argc, char **argv);
 	} verbs[] = {
+		{"status", swctl_status},
 		{"ticket", swctl_ticket},
 		{"ticket-key", swctl_ticket_key},
 	};
