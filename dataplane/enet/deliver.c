@@ -139,7 +139,11 @@ uint32_t deliver_reliable(
 		return 0;
 	}
 	blocks = pool_chain_blocks(command->data_bytes);
-	if (!pool_take(e, POOL_HOLD, &peer->hold_blocks, e->hold_blocks_max, blocks)) {
+	/* Not further ahead than the hold could reach without a gap: else what comes later fills
+	 * it, and what is wanted sooner is withheld again and again, at twice the interval each
+	 * time. */
+	if ((uint16_t)(command->seq - channel->in_reliable) > e->hold_blocks_max ||
+		!pool_take(e, POOL_HOLD, &peer->hold_blocks, e->hold_blocks_max, blocks)) {
 		count(e, SW_ENET_C_WITHHELD_MEMORY, 1);
 		return 0;
 	}

@@ -178,7 +178,7 @@ struct peer_cold {
 	uint64_t throttle_epoch_ms;
 	uint32_t last_rtt_ms, last_variance_ms, lowest_rtt_ms, highest_variance_ms;
 	uint64_t bandwidth_epoch_ms;
-	uint32_t bandwidth_bytes; /* sent since */
+	uint32_t bandwidth_bytes; /* queued since */
 	uint32_t connect_data;
 	uint32_t leave_data;  /* what the client said, or what it is told */
 	uint8_t leave_reason; /* enum sw_enet_gone */

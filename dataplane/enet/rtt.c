@@ -57,9 +57,9 @@ void rtt_acknowledge(struct sw_enet *e, uint32_t index, uint32_t rtt_ms)
 	peer->earliest_timeout_ms = 0;
 }
 
-/* Once a second while there is something to send: what the peer was sent against what both sides
- * allow gives the throttle's limit. ENet does this over all peers of a host; here a limit belongs
- * to a peer, so nothing is ever scanned. */
+/* Once a second while there is something to send: what was queued for the peer against what both
+ * sides allow gives the throttle's limit. ENet does this over all peers of a host; here a limit
+ * belongs to a peer, so nothing is ever scanned. */
 void rtt_bandwidth(struct sw_enet *e, uint32_t index)
 {
 	struct peer *peer = &e->peers[index];

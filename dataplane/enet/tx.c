@@ -227,7 +227,6 @@ uint32_t tx_flush(struct sw_enet *e, uint32_t index, bool *more)
 		if (peer->flags & PEER_CHECKSUM)
 			crc_put(e, out, at, WIRE_HEADER_BYTES, peer->connect_id);
 		e->ops.tx_end(e->ops.ctx, at);
-		e->cold[index].bandwidth_bytes += at;
 		count(e, SW_ENET_C_DATAGRAMS_OUT, 1);
 		count(e, SW_ENET_C_BYTES_OUT, at);
 		sent++;

@@ -1,0 +1,531 @@
+/* stock_life_test.c: proves how connections with stock clients begin, stand and end: lost
+ * handshakes recover, refusals are told, every kind of leaving is seen on both sides with the data
+ * before it, silence is noticed, our own stalls are not held against anyone, and clocks may wrap.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <string.h>
+
+#include "dataplane/enet/stock_world.h"
+#include "dataplane/enet/wire.h"
+
+#define RELIABLE ENET_PACKET_FLAG_RELIABLE
+
+static struct world *world_with(struct world_config config, uint32_t clients)
+{
+	struct world *world;
+
+	if (!config.net.seed)
+		config.net.seed = world_seed();
+	if (!config.net.delay_max_ms)
+		config.net.delay_min_ms = config.net.delay_max_ms = 10;
+	world = world_new(&config);
+	for (uint32_t i = 0; i < clients; i++)
+		world_connect(world, world_host(world, 1, false), 4);
+	return world;
+}
+
+static struct world *world_connected(struct world_config config, uint32_t clients)
+{
+	struct world *world = world_with(config, clients);
+
+	assert_true(world_until(world, world_all_connected, 40000));
+	assert_int_equal(sw_enet_peers(world->engine), clients);
+	return world;
+}
+
+static void end(struct world *world)
+{
+	world_run(world, 200);
+	assert_int_equal(sw_enet_peers(world->engine), 0);
+	assert_int_equal(world_count(world, SW_ENET_C_HOLD_BYTES), 0);
+	assert_int_equal(world_count(world, SW_ENET_C_QUEUE_BYTES), 0);
+	world_free(world);
+}
+
+static void leave_all(struct world *world)
+{
+	for (uint32_t i = 0; i < world->clients; i++) {
+		if (world->client[i].peer->state == ENET_PEER_STATE_CONNECTED)
+			enet_peer_disconnect(world->client[i].peer, 0);
+	}
+	assert_true(world_until(world, world_all_gone, 60000));
+	end(world);
+}
+
+/* --- handshake --- */
+
+struct drop {
+	int connects, verifies,
+		first;      /* datagrams to lose: of each kind, and a client's first ones */
+	int largest_answer; /* answers larger than the CONNECT before */
+	size_t connect_bytes;
+};
+
+static bool drop_some(void *ctx, struct netsim_address from, struct netsim_address to,
+	const uint8_t *data, size_t bytes)
+{
+	struct drop *drop = ctx;
+	bool up = to.port == 7777, no_peer = (wire_get16(data) & WIRE_PEER_MASK) == WIRE_NO_PEER;
+	bool verify = !up && bytes == 48 && (data[4] & WIRE_COMMAND_MASK) == WIRE_VERIFY_CONNECT;
+
+	(void)from;
+	if (up && no_peer) {
+		drop->connect_bytes = bytes;
+		return drop->connects-- <= 0;
+	}
+	if (verify) {
+		if (bytes > drop->connect_bytes)
+			drop->largest_answer++;
+		return drop->verifies-- <= 0;
+	}
+	return !up || drop->first-- <= 0;
+}
+
+static void lost_handshakes_recover(void **state)
+{
+	static const struct drop cases[] = {{0}, {.connects = 3}, {.verifies = 3}, {.first = 1},
+		{.first = 2}, {.verifies = 1, .first = 1},
+		{.connects = 1, .verifies = 1, .first = 1}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct world *world = world_with((struct world_config){0}, 1);
+		struct drop drop = cases[i];
+		uint32_t sent = 0;
+
+		netsim_filter_set(world->sim, drop_some, &drop);
+		/* the client speaks as soon as it believes itself connected */
+		while (netsim_now_ms(world->sim) < 30000 &&
+			!(sent && world_all_connected(world) && world_all_arrived(world))) {
+			world_run(world, 1);
+			if (world->client[0].connected && !sent)
+				world_send_up(world, 0, 0, RELIABLE, 12 + sent++);
+		}
+		assert_int_equal(world->client[0].connects, 1);
+		assert_int_equal(world->client[0].up->count[WORLD_RELIABLE], 1);
+		assert_int_equal(drop.largest_answer, 0);
+		assert_int_equal(world_count(world, SW_ENET_C_HALF_OPEN), 0);
+		leave_all(world);
+	}
+}
+
+/* Each CONNECT of one client, and one whose entry was evicted, draws the same bytes. */
+struct verifies {
+	uint8_t bytes[48];
+	int seen, different;
+};
+
+static bool keep_verify(void *ctx, struct netsim_address from, struct netsim_address to,
+	const uint8_t *data, size_t bytes)
+{
+	struct verifies *v = ctx;
+
+	(void)from;
+	if (to.port == 7777 || bytes != sizeof v->bytes)
+		return true;
+	if (v->seen++ == 0)
+		memcpy(v->bytes, data, bytes);
+	else if (memcmp(v->bytes, data, bytes) != 0)
+		v->different++;
+	return false; /* never arrives: the client repeats */
+}
+
+static void repeated_connects_draw_the_same(void **state)
+{
+	struct world_config config = {0};
+	struct world *world;
+	struct verifies v = {0};
+
+	(void)state;
+	world = world_with(config, 1);
+	netsim_filter_set(world->sim, keep_verify, &v);
+	world_run(world, 31000); /* 0, 0.5, 1.5, 3.5, 7.5, 15.5 s; entries live 20 s */
+	assert_true(v.seen >= 5);
+	assert_int_equal(v.different, 0);
+	assert_int_equal(sw_enet_peers(world->engine), 0);
+	world_free(world);
+}
+
+static void refusals_are_told(void **state)
+{
+	struct world_config config = {
+		.engine = {.peers_max = 2, .told = {.full = 1, .checksum = 18}}};
+	struct world *world;
+
+	(void)state;
+	world = world_connected(config, 2);
+	world_connect(world, world_host(world, 1, false), 4);
+	world_run(world, 100);
+	assert_true(world->client[2].gone);
+	assert_int_equal(world->client[2].gone_data, 1);
+	assert_int_equal(world_count(world, SW_ENET_C_CONNECT_FULL), 1);
+	/* a slot that comes free is used again */
+	enet_peer_disconnect(world->client[0].peer, 0);
+	world_run(world, 100);
+	world_connect(world, world_host(world, 1, false), 4);
+	world_run(world, 100);
+	assert_true(world->client[3].connected);
+	assert_int_equal(world->client[3].connects, 1);
+
+	sw_enet_refuse_connects(world->engine, 2);
+	world_connect(world, world_host(world, 1, true), 4);
+	world_run(world, 100);
+	assert_true(world->client[4].gone);
+	assert_int_equal(world->client[4].gone_data, 2);
+	sw_enet_refuse_connects(world->engine, 0);
+
+	world_connect(world, world_host(world, 1, true), 4); /* checksum is off here */
+	world_run(world, 100);
+	assert_true(world->client[5].gone);
+	assert_int_equal(world->client[5].gone_data, 18);
+	enet_peer_disconnect(world->client[1].peer, 0);
+	enet_peer_disconnect(world->client[3].peer, 0);
+	assert_true(world_until(world, world_all_gone, 60000));
+	end(world);
+}
+
+static void connect_rates_hold(void **state)
+{
+	struct world_config config = {
+		.engine = {.source_connects_per_s = 2, .source_connects_burst = 5}};
+	struct world *world;
+
+	(void)state;
+	world = world_with(config, 20); /* one address, twenty ports */
+	world_run(world, 200);
+	assert_int_equal(sw_enet_peers(world->engine), 5);
+	assert_int_equal(world_count(world, SW_ENET_C_CONNECT_SOURCE_RATE), 15);
+	assert_true(world_until(world, world_all_connected, 31000)); /* they repeat */
+	leave_all(world);
+}
+
+/* --- many --- */
+
+static void more_than_4095_peers(void **state)
+{
+	struct world_config config = {.engine = {.peers_max = 5200, .half_open_max = 5200}};
+	struct world *world;
+	ENetHost *hosts[2];
+
+	(void)state;
+	config.step_ms = 5;
+	world = world_with(config, 0);
+	for (int i = 0; i < 2; i++)
+		hosts[i] = world_host(world, 2600, false);
+	for (uint32_t i = 0; i < 5200; i++)
+		world_connect(world, hosts[i % 2], 1);
+	assert_true(world_until(world, world_all_connected, 60000));
+	assert_int_equal(sw_enet_peers(world->engine), 5200);
+	for (uint32_t i = 0; i < 5200; i++) {
+		world_send_up(world, i, 0, RELIABLE, 20);
+		assert_int_equal(world_send_down(world, i, 0, RELIABLE, 20), 0);
+	}
+	assert_true(world_until(world, world_all_arrived, 60000));
+	leave_all(world);
+}
+
+/* --- leaving --- */
+
+static void clients_leave_with_their_data(void **state)
+{
+	(void)state;
+	for (int bad = 0; bad < 2; bad++) {
+		struct world_config config = {.net = {.loss = bad ? 0.1 : 0,
+						      .delay_min_ms = 5,
+						      .delay_max_ms = bad ? 20 : 5}};
+		struct world *world = world_connected(config, 3);
+
+		for (int i = 0; i < 40; i++)
+			world_send_up(world, 0, 0, RELIABLE, 1000);
+		enet_peer_disconnect_later(world->client[0].peer, 11);
+		world_send_up(world, 1, 0, RELIABLE, 100);
+		assert_true(world_until(world, world_all_arrived, 30000));
+		enet_peer_disconnect(world->client[1].peer, 12);
+		world_run(world, 1000);
+		enet_peer_disconnect_now(world->client[2].peer, 13);
+		assert_true(world_until(world, world_all_gone, 60000));
+		assert_int_equal(world->client[0].up->count[WORLD_RELIABLE], 40);
+		for (uint32_t i = 0; i < 3; i++) {
+			if (bad && i == 2)
+				continue; /* may be lost: then it is a timeout */
+			assert_int_equal(world->client[i].reason, SW_ENET_GONE_CLIENT);
+			assert_int_equal(world->client[i].disconnect_data, 11 + i);
+		}
+		end(world);
+	}
+}
+
+static void the_server_ends_clients(void **state)
+{
+	struct world *world;
+
+	(void)state;
+	world = world_connected((struct world_config){0}, 3);
+	for (int i = 0; i < 40; i++)
+		assert_int_equal(world_send_down(world, 0, 0, RELIABLE, 1000), 0);
+	for (uint32_t i = 0; i < 3; i++) {
+		static const enum sw_enet_disconnect modes[] = {
+			SW_ENET_DISCONNECT_LATER, SW_ENET_DISCONNECT, SW_ENET_DISCONNECT_NOW};
+		uint64_t handle = world->client[i].handle;
+
+		assert_int_equal(sw_enet_disconnect(world->engine, handle, modes[i], 20 + i,
+					 SW_ENET_GONE_LOCAL),
+			0);
+		assert_int_equal(
+			sw_enet_disconnect(world->engine, handle, modes[i], 0, SW_ENET_GONE_LOCAL),
+			-ESTALE);
+		assert_int_equal(world_send_down(world, i, 0, RELIABLE, 12), -ESTALE);
+	}
+	assert_int_equal(sw_enet_peers(world->engine), 1);
+	assert_true(world_until(world, world_all_gone, 10000));
+	world_run(world, 100);
+	assert_int_equal(world->client[0].down->count[WORLD_RELIABLE], 40);
+	for (uint32_t i = 0; i < 3; i++) {
+		assert_true(world->client[i].gone);
+		assert_int_equal(world->client[i].gone_data, 20 + i);
+		assert_int_equal(world->client[i].disconnect_data, 20 + i);
+		assert_int_equal(world->client[i].reason, SW_ENET_GONE_LOCAL);
+		assert_int_equal(sw_enet_send(world->engine, world->client[i].handle, 0, 0, "x", 1),
+			-ESTALE);
+	}
+	end(world);
+}
+
+static void slow_peers_are_ended(void **state)
+{
+	struct world_config config = {.engine = {.peer_queue_bytes = 100000,
+					      .packet_bytes_max = 10000,
+					      .told = {.slow = 15}}};
+	struct world *world;
+	int error = 0;
+
+	(void)state;
+	world = world_connected(config, 2);
+	while ((error = world_send_down(world, 0, 0, 0, 500)) == 0)
+		; /* unreliable: dropped */
+	assert_int_equal(error, -ENOBUFS);
+	assert_int_equal(sw_enet_peers(world->engine), 2);
+	world_run(world, 100);
+	while ((error = world_send_down(world, 0, 0, RELIABLE, 500)) == 0)
+		;
+	assert_int_equal(error, -ENOBUFS);
+	world_run(world, 100);
+	assert_int_equal(world->client[0].reason, SW_ENET_GONE_SLOW);
+	assert_true(world->client[0].gone);
+	assert_int_equal(world->client[0].gone_data, 15);
+	assert_false(world->client[1].gone);
+	leave_all(world);
+}
+
+static void oversize_packets_end_the_peer(void **state)
+{
+	struct world_config config = {
+		.engine = {.packet_bytes_max = 5000, .told = {.oversize = 16}}};
+	struct world *world;
+
+	(void)state;
+	world = world_connected(config, 2);
+	world_send_up(world, 0, 0, RELIABLE, 5001);
+	world_send_up(world, 1, 0, RELIABLE, 5000);
+	world_run(world, 200);
+	assert_int_equal(world->client[0].reason, SW_ENET_GONE_OVERSIZE);
+	assert_int_equal(world->client[0].gone_data, 16);
+	assert_int_equal(world->client[1].up->count[WORLD_RELIABLE], 1);
+	leave_all(world);
+}
+
+/* --- silence and time --- */
+
+static bool drop_all(void *ctx, struct netsim_address from, struct netsim_address to,
+	const uint8_t *data, size_t bytes)
+{
+	(void)ctx;
+	(void)from;
+	(void)to;
+	(void)data;
+	(void)bytes;
+	return false;
+}
+
+static void silent_peers_time_out(void **state)
+{
+	struct world *world;
+	uint64_t start;
+
+	(void)state;
+	world = world_connected((struct world_config){0}, 8);
+	for (uint32_t i = 0; i < 8; i++)
+		assert_int_equal(world_send_down(world, i, 0, RELIABLE, 50000), 0);
+	netsim_filter_set(world->sim, drop_all, NULL);
+	start = netsim_now_ms(world->sim);
+	assert_true(world_until(world, world_all_gone, 60000));
+	/* ENet's rule: not before 5 s, not after 30 s and one repetition */
+	assert_true(netsim_now_ms(world->sim) - start >= 5000);
+	assert_true(netsim_now_ms(world->sim) - start <= 62000);
+	for (uint32_t i = 0; i < 8; i++)
+		assert_int_equal(world->client[i].reason, SW_ENET_GONE_TIMEOUT);
+	end(world);
+}
+
+/* A deaf destination withholds; the client's patience is 5 s and more. Then all of it comes. */
+static void a_deaf_destination_delays(void **state)
+{
+	struct world *world;
+
+	(void)state;
+	world = world_connected(
+		(struct world_config){.net = {.delay_min_ms = 30, .delay_max_ms = 60}}, 2);
+	world->deaf = true;
+	for (uint32_t i = 0; i < 2; i++) {
+		for (int n = 0; n < 20; n++)
+			world_send_up(world, i, (uint8_t)(n % 4), RELIABLE, 2000);
+	}
+	world_run(world, 3000);
+	assert_int_equal(world_count(world, SW_ENET_C_DELIVERED), 0);
+	assert_true(world_count(world, SW_ENET_C_WITHHELD_RING) > 0);
+	world->deaf = false;
+	assert_true(world_until(world, world_all_arrived, 20000));
+	leave_all(world);
+}
+
+static void our_own_stall_times_nobody_out(void **state)
+{
+	struct world *world;
+
+	(void)state;
+	world = world_connected((struct world_config){0}, 16);
+	for (uint32_t i = 0; i < 16; i++)
+		assert_int_equal(world_send_down(world, i, 0, RELIABLE, 3000), 0);
+	sw_enet_service(world->engine, netsim_now_ms(world->sim));
+	/* the network and the clients stand still with us: a suspended machine */
+	for (int i = 0; i < 3; i++) {
+		netsim_advance(world->sim, 40000);
+		sw_enet_service(world->engine, netsim_now_ms(world->sim));
+	}
+	assert_true(world_count(world, SW_ENET_C_STALLS) >= 3);
+	assert_int_equal(world_count(world, SW_ENET_C_TIMEOUTS), 0);
+	assert_int_equal(sw_enet_peers(world->engine), 16);
+	world_free(world);
+}
+
+static void clocks_wrap(void **state)
+{
+	/* the caller's 32 bits, the 16 of sent times (each 65 s), the client's 32 */
+	static const uint64_t starts[] = {UINT32_MAX - 20000ull, 5, UINT32_MAX / 2};
+	static const uint32_t skews[] = {0, UINT32_MAX - 20000u, 86400000u - 20000u};
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		struct world_config config = {
+			.net = {.loss = 0.05, .delay_min_ms = 10, .delay_max_ms = 30},
+			.start_ms = starts[i],
+			.client_skew_ms = skews[i]};
+		struct world *world = world_connected(config, 2);
+
+		for (int s = 0; s < 150; s++) {
+			world_send_up(world, 0, 0, RELIABLE, 300);
+			world_send_up(world, 1, 1, 0, 300);
+			assert_int_equal(world_send_down(world, 0, 2, RELIABLE, 3000), 0);
+			assert_int_equal(world_send_down(world, 1, 1, 0, 300), 0);
+			world_run(world, 500);
+		}
+		assert_true(world_until(world, world_all_arrived, 20000));
+		assert_int_equal(world_count(world, SW_ENET_C_TIMEOUTS), 0);
+		assert_int_equal(world_count(world, SW_ENET_C_FUTURE_ACKNOWLEDGE), 0);
+		leave_all(world);
+	}
+}
+
+static void a_day_of_idling(void **state)
+{
+	struct world *world;
+	uint64_t before;
+
+	(void)state;
+	world = world_connected((struct world_config){.step_ms = 50}, 1);
+	world_run(world, 25ull * 3600 * 1000);
+	assert_false(world->client[0].gone);
+	before = world_count(world, SW_ENET_C_DATAGRAMS_OUT);
+	world_run(world, 60000);
+	/* a ping and an acknowledgement each half second, no more */
+	assert_true(world_count(world, SW_ENET_C_DATAGRAMS_OUT) - before <= 2 * 125);
+	world_send_up(world, 0, 0, RELIABLE, 50);
+	assert_int_equal(world_send_down(world, 0, 0, RELIABLE, 50), 0);
+	assert_true(world_until(world, world_all_arrived, 2000));
+	leave_all(world);
+}
+
+/* blue-nebula#241: a client that answers once a frame is not congested. */
+static void frame_jitter_does_not_starve(void **state)
+{
+	struct world_config config = {
+		.net = {.delay_min_ms = 0, .delay_max_ms = 1}, .client_frame_ms = 16};
+	struct world *world;
+	struct sw_enet_peer_info info;
+
+	(void)state;
+	world = world_connected(config, 1);
+	for (int i = 0; i < 3000; i++) {
+		world_send_down(world, 0, 1, 0, 100);
+		if (i % 10 == 0)
+			world_send_down(world, 0, 0, RELIABLE, 100);
+		world_run(world, 7);
+	}
+	sw_enet_peer_info(world->engine, (uint32_t)world->client[0].handle, &info);
+	assert_true(info.throttle >= 24);
+	assert_true(world->client[0].down->count[WORLD_UNRELIABLE] > 2900);
+	leave_all(world);
+}
+
+static void throttle_and_bandwidth_commands(void **state)
+{
+	/* stock sends its limit only to who has one */
+	struct world_config config = {.echo = true, .engine = {.outgoing_bandwidth = 1000000}};
+	struct world *world;
+
+	(void)state;
+	world = world_connected(config, 1);
+	enet_peer_throttle_configure(world->client[0].peer, 1000, 4, 1);
+	enet_host_bandwidth_limit(world->client[0].host, 20000, 0);
+	world_run(world, 3000);
+	/* 100 kB/s asked for, 20 kB/s allowed: the throttle finds a level between */
+	for (int i = 0; i < 1000; i++) {
+		world_send_up(world, 0, 1, 0, 1000);
+		world_run(world, 10);
+	}
+	assert_true(world_count(world, SW_ENET_C_THROTTLED) > 500);
+	assert_true(world->client[0].down->count[WORLD_UNRELIABLE] > 100);
+	assert_true(world->client[0].down->count[WORLD_UNRELIABLE] < 400);
+	leave_all(world);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(lost_handshakes_recover),
+		cmocka_unit_test(repeated_connects_draw_the_same),
+		cmocka_unit_test(refusals_are_told),
+		cmocka_unit_test(connect_rates_hold),
+		cmocka_unit_test(more_than_4095_peers),
+		cmocka_unit_test(clients_leave_with_their_data),
+		cmocka_unit_test(the_server_ends_clients),
+		cmocka_unit_test(slow_peers_are_ended),
+		cmocka_unit_test(oversize_packets_end_the_peer),
+		cmocka_unit_test(silent_peers_time_out),
+		cmocka_unit_test(a_deaf_destination_delays),
+		cmocka_unit_test(our_own_stall_times_nobody_out),
+		cmocka_unit_test(clocks_wrap),
+		cmocka_unit_test(a_day_of_idling),
+		cmocka_unit_test(frame_jitter_does_not_starve),
+		cmocka_unit_test(throttle_and_bandwidth_commands),
+	};
+
+	printf("SW_SEED=%llu\n", (unsigned long long)world_seed());
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
