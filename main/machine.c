@@ -1,0 +1,248 @@
+#include "main/machine.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include <rte_launch.h>
+#include <rte_lcore.h>
+
+#include <sodium.h>
+
+#include "common/log.h"
+#include "common/mono.h"
+#include "control/ops/ops.h"
+#include "dataplane/port.h"
+#include "dataplane/worker.h"
+#include "simulation/script/script.h"
+#include "simulation/shard.h"
+
+/* Events of one hot thread to the log thread: rare, so a small ring. */
+#define LOG_RING_SLOTS 1024u
+
+/* How long a stop waits for clients to acknowledge their disconnect. */
+#define STOP_LINGER_NS NS_PER_S
+
+static int out_of_memory(const char *what)
+{
+	fprintf(stderr, "stormweir: no memory for %s\n", what);
+	return -ENOMEM;
+}
+
+static int check_lcores(const struct sw_config *config)
+{
+	const struct {
+		const char *key;
+		const uint32_t *ids;
+		uint32_t count;
+	} lists[] = {
+		{"dataplane.lcores", config->dataplane.lcores, config->dataplane.lcore_count},
+		{"simulation.lcores", config->simulation.lcores, config->simulation.lcore_count},
+	};
+
+	for (uint32_t l = 0; l < 2; l++) {
+		for (uint32_t i = 0; i < lists[l].count; i++) {
+			uint32_t id = lists[l].ids[i];
+
+			if (id < RTE_MAX_LCORE && id == rte_get_main_lcore()) {
+				fprintf(stderr,
+					"stormweir: %s: lcore %u is EAL's main lcore, where the "
+					"control threads run; use another, or choose the main one "
+					"with --main-lcore\n",
+					lists[l].key, id);
+				return -EINVAL;
+			}
+			if (id >= RTE_MAX_LCORE || !rte_lcore_is_enabled(id)) {
+				fprintf(stderr,
+					"stormweir: %s: EAL has no lcore %u; name it before the "
+					"--, with -l or --lcores\n",
+					lists[l].key, id);
+				return -EINVAL;
+			}
+		}
+	}
+	return 0;
+}
+
+static bool ring_pair(struct msg_ring **one, struct msg_ring **other, const char *a, uint32_t i,
+	const char *b, uint32_t j, uint32_t slots)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "%s%u-%s%u", a, i, b, j);
+	*one = msg_ring_new(name, slots);
+	snprintf(name, sizeof(name), "%s%u-%s%u", b, j, a, i);
+	*other = msg_ring_new(name, slots);
+	return *one && *other;
+}
+
+/* Memory: (2·W·S + 2·W + 2·S + 2·S + 2) rings of rings.slots · 64 bytes (32,768: 2 MiB each; one
+ * worker and one shard: 20 MiB), and W + S log rings of 64 KiB. */
+static int build_rings(struct machine *m)
+{
+	uint32_t slots = m->config->rings.slots;
+	bool ok = true;
+
+	for (uint32_t w = 0; w < m->workers; w++) {
+		ok &= ring_pair(&m->worker_to_control[w], &m->control_to_worker[w], "worker", w,
+			"control", 0, slots);
+		for (uint32_t s = 0; s < m->shards; s++)
+			ok &= ring_pair(&m->worker_to_shard[w][s], &m->shard_to_worker[s][w],
+				"worker", w, "shard", s, slots);
+		ok &= (m->worker_log[w] = msg_ring_new("worker-log", LOG_RING_SLOTS)) != NULL;
+	}
+	for (uint32_t s = 0; s < m->shards; s++) {
+		ok &= ring_pair(&m->shard_to_control[s], &m->control_to_shard[s], "shard", s,
+			"control", 0, slots);
+		ok &= ring_pair(&m->shard_to_world[s], &m->world_to_shard[s], "shard", s, "world",
+			0, slots);
+		ok &= (m->shard_log[s] = msg_ring_new("shard-log", LOG_RING_SLOTS)) != NULL;
+	}
+	ok &= ring_pair(
+		&m->control_to_world, &m->world_to_control, "control", 0, "world", 0, slots);
+	return ok ? 0 : out_of_memory("the message rings (rings.slots)");
+}
+
+static int build_workers(struct machine *m)
+{
+	uint8_t key[16];
+
+	randombytes_buf(key, sizeof(key));
+	for (uint32_t w = 0; w < m->workers; w++) {
+		struct dp_links links = {
+			.to_control = m->worker_to_control[w],
+			.from_control = m->control_to_worker[w],
+			.shards = m->shards,
+			.log = m->worker_log[w],
+		};
+
+		for (uint32_t s = 0; s < m->shards; s++) {
+			links.to_shard[s] = m->worker_to_shard[w][s];
+			links.from_shard[s] = m->shard_to_worker[s][w];
+		}
+		m->worker[w] = dp_worker_new(m->config, w, m->port, m->ports, &links, key);
+		if (!m->worker[w])
+			return out_of_memory("a dataplane worker (enet.peers_max, enet.pool)");
+	}
+	return 0;
+}
+
+static int build_shards(struct machine *m)
+{
+	uint64_t seed = m->config->simulation.seed;
+	int rc = script_watchdog_start(&m->watchdog, SCRIPT_WATCHDOG_PERIOD_US);
+
+	if (rc) {
+		fprintf(stderr, "stormweir: the script watchdog did not start: %s\n",
+			strerror(-rc));
+		return rc;
+	}
+	if (!seed)
+		randombytes_buf(&seed, sizeof(seed));
+	sw_log(SW_LOG_INFO, "main", "simulation seed %llu", (unsigned long long)seed);
+	for (uint32_t s = 0; s < m->shards; s++) {
+		char error[512] = "";
+		struct sim_links links = {
+			.workers = m->workers,
+			.from_control = m->control_to_shard[s],
+			.to_control = m->shard_to_control[s],
+			.from_world = m->world_to_shard[s],
+			.to_world = m->shard_to_world[s],
+			.log = m->shard_log[s],
+			.watchdog = m->watchdog,
+		};
+
+		for (uint32_t w = 0; w < m->workers; w++) {
+			links.from_dataplane[w] = m->worker_to_shard[w][s];
+			links.to_dataplane[w] = m->shard_to_worker[s][w];
+		}
+		m->shard[s] = sim_shard_new(
+			m->config, s, &links, seed + s, mono_ns(), error, sizeof(error));
+		if (!m->shard[s]) {
+			fprintf(stderr, "stormweir: shard %u: %s\n", s, error);
+			return -EINVAL;
+		}
+	}
+	return 0;
+}
+
+static struct lcore *lcore_of(struct machine *m, uint32_t id)
+{
+	for (uint32_t i = 0; i < m->lcores; i++)
+		if (m->lcore[i].id == id)
+			return &m->lcore[i];
+	m->lcore[m->lcores] = (struct lcore){
+		.id = id, .idle = m->config->dataplane.idle, .stop = &m->stop};
+	return &m->lcore[m->lcores++];
+}
+
+int machine_build(struct machine *m, const struct sw_config *config)
+{
+	int rc;
+
+	memset(m, 0, sizeof(*m));
+	m->config = config;
+	m->workers = config->dataplane.lcore_count;
+	m->shards = config->simulation.lcore_count;
+	rc = check_lcores(config);
+	if (rc)
+		return rc;
+	for (; m->ports < config->port_count; m->ports++) {
+		rc = dp_port_open(config, m->ports, stderr, &m->port[m->ports]);
+		if (rc)
+			return rc;
+	}
+	rc = build_rings(m);
+	if (!rc)
+		rc = build_workers(m);
+	if (!rc)
+		rc = build_shards(m);
+	if (rc)
+		return rc;
+	for (uint32_t w = 0; w < m->workers; w++)
+		lcore_of(m, config->dataplane.lcores[w])->worker = m->worker[w];
+	for (uint32_t s = 0; s < m->shards; s++)
+		lcore_of(m, config->simulation.lcores[s])->shard = m->shard[s];
+	return 0;
+}
+
+void machine_control_links(const struct machine *m, struct ctl_links *links)
+{
+	memset(links, 0, sizeof(*links));
+	links->workers = m->workers;
+	links->shards = m->shards;
+	for (uint32_t w = 0; w < m->workers; w++) {
+		links->from_dataplane[w] = m->worker_to_control[w];
+		links->to_dataplane[w] = m->control_to_worker[w];
+	}
+	for (uint32_t s = 0; s < m->shards; s++) {
+		links->from_shard[s] = m->shard_to_control[s];
+		links->to_shard[s] = m->control_to_shard[s];
+	}
+	links->to_world = m->control_to_world;
+	links->from_world = m->world_to_control;
+}
+
+void machine_world_links(const struct machine *m, struct world_links *links)
+{
+	memset(links, 0, sizeof(*links));
+	links->from_control = m->control_to_world;
+	links->to_control = m->world_to_control;
+	links->shards = m->shards;
+	for (uint32_t s = 0; s < m->shards; s++) {
+		links->from_shard[s] = m->shard_to_world[s];
+		links->to_shard[s] = m->world_to_shard[s];
+	}
+}
+
+uint32_t machine_log_rings(const struct machine *m, struct msg_ring **rings)
+{
+	uint32_t count = 0;
+
+	for (uint32_t w = 0; w < m->workers; w++)
+		rings[count++] = m->worker_log[w];
+	for (uint32_t s = 0; s < m->shards; s++)
+		rings[count++] = m->shard_log[s];
+	return count;
+}
