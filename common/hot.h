@@ -1,6 +1,6 @@
 /* hot.h: marks a thread as hot: from here on it must not allocate, lock or format. In production
- * both calls do nothing. Under tests/hot/guard.c (an LD_PRELOAD library) each forbidden libc call of
- * a marked thread is named, counted and fails the test. */
+ * both calls do nothing. Under tests/hot/guard.c (an LD_PRELOAD library) each forbidden libc call
+ * of a marked thread is named, counted and fails the test. */
 #ifndef SW_COMMON_HOT_H
 #define SW_COMMON_HOT_H
 

@@ -1,5 +1,6 @@
-/* lcore.h: what runs on one EAL lcore: dataplane workers, simulation shards, or both (fused mode, the
- * right choice on a machine with few cores). The loop reads the clock; everything below takes it. */
+/* lcore.h: what runs on one EAL lcore: dataplane workers, simulation shards, or both (fused mode,
+ * the right choice on a machine with few cores). The loop reads the clock; everything below takes
+ * it. */
 #ifndef SW_MAIN_LCORE_H
 #define SW_MAIN_LCORE_H
 

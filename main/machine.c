@@ -172,8 +172,8 @@ static struct lcore *lcore_of(struct machine *m, uint32_t id)
 	for (uint32_t i = 0; i < m->lcores; i++)
 		if (m->lcore[i].id == id)
 			return &m->lcore[i];
-	m->lcore[m->lcores] = (struct lcore){
-		.id = id, .idle = m->config->dataplane.idle, .stop = &m->stop};
+	m->lcore[m->lcores] =
+		(struct lcore){.id = id, .idle = m->config->dataplane.idle, .stop = &m->stop};
 	return &m->lcore[m->lcores++];
 }
 
@@ -219,6 +219,7 @@ void machine_control_links(const struct machine *m, struct ctl_links *links)
 	for (uint32_t s = 0; s < m->shards; s++) {
 		links->from_shard[s] = m->shard_to_control[s];
 		links->to_shard[s] = m->control_to_shard[s];
+		links->shard_last_tick_ns[s] = sim_shard_last_tick_end(m->shard[s]);
 	}
 	links->to_world = m->control_to_world;
 	links->from_world = m->world_to_control;
@@ -245,4 +246,138 @@ uint32_t machine_log_rings(const struct machine *m, struct msg_ring **rings)
 	for (uint32_t s = 0; s < m->shards; s++)
 		rings[count++] = m->shard_log[s];
 	return count;
+}
+
+static enum ops_level dataplane_health(void *ctx, char *sentence, size_t bytes)
+{
+	const struct machine *m = ctx;
+
+	for (uint32_t p = 0; p < m->ports; p++) {
+		if (atomic_load_explicit(&m->port[p]->failed, memory_order_relaxed)) {
+			snprintf(sentence, bytes, "port %s has failed; see the log",
+				m->port[p]->name);
+			return OPS_RED;
+		}
+		if (!dp_port_running(m->port[p])) {
+			snprintf(sentence, bytes, "port %s is being reset", m->port[p]->name);
+			return OPS_YELLOW;
+		}
+	}
+	snprintf(sentence, bytes, "%u ports, %u workers", m->ports, m->workers);
+	return OPS_GREEN;
+}
+
+void machine_register(struct machine *m, struct ops *ops)
+{
+	for (uint32_t w = 0; w < m->workers; w++)
+		for (uint32_t i = 0; i < DP_WORKER_COUNTER_SETS; i++)
+			ops_register_counters(ops, &dp_worker_counters(m->worker[w])[i]);
+	for (uint32_t s = 0; s < m->shards; s++) {
+		struct histogram_ref refs[32];
+		uint32_t count = sim_shard_histograms(m->shard[s], refs, 32);
+		struct script_vm *vm;
+
+		ops_register_counters(ops, sim_shard_counters(m->shard[s]));
+		for (uint32_t i = 0; i < count; i++)
+			ops_register_histogram(ops, &refs[i]);
+		for (uint32_t i = 0; (vm = sim_shard_script(m->shard[s], i)); i++)
+			ops_register_counters(ops, script_vm_counters(vm));
+	}
+	ops_register_health(ops, "dataplane", dataplane_health, m);
+}
+
+int machine_start(struct machine *m)
+{
+	int rc = dp_telemetry_start(m->worker, m->workers, m->port, m->ports);
+
+	if (rc)
+		sw_log(SW_LOG_WARN, "main", "no DPDK telemetry: %s", strerror(-rc));
+	m->running = true;
+	for (uint32_t i = 0; i < m->lcores; i++) {
+		struct lcore *core = &m->lcore[i];
+
+		rc = rte_eal_remote_launch(lcore_run, core, core->id);
+		if (rc) {
+			fprintf(stderr, "stormweir: lcore %u did not start: %s\n", core->id,
+				strerror(-rc));
+			return rc;
+		}
+		sw_log(SW_LOG_INFO, "main", "lcore %u runs%s%s", core->id,
+			core->worker ? " a dataplane worker" : "", core->shard ? " a shard" : "");
+	}
+	return 0;
+}
+
+static void tell_script_texts(const struct machine *m, uint32_t s)
+{
+	struct script_text text;
+	struct script_vm *vm;
+
+	for (uint32_t i = 0; (vm = sim_shard_script(m->shard[s], i)); i++) {
+		while (script_vm_text_pop(vm, &text)) {
+			bool error = text.kind == SCRIPT_TEXT_ERROR;
+
+			sw_log(error ? SW_LOG_WARN : SW_LOG_INFO, "script",
+				"shard %u, tick %u%s%s: %s", s, text.tick, error ? ", " : "",
+				error ? script_result_name(text.result) : "", text.text);
+		}
+	}
+}
+
+void machine_tend(struct machine *m)
+{
+	for (uint32_t s = 0; s < m->shards; s++)
+		tell_script_texts(m, s);
+	for (uint32_t p = 0; p < m->ports; p++)
+		dp_port_maintain(m->port[p], stderr);
+}
+
+void machine_stop(struct machine *m)
+{
+	const struct timespec look = {.tv_nsec = 5 * (long)NS_PER_MS};
+	uint64_t end_ns = mono_ns() + STOP_LINGER_NS;
+	uint32_t peers;
+
+	if (!m->running)
+		return;
+	do {
+		peers = 0;
+		for (uint32_t w = 0; w < m->workers; w++)
+			peers += dp_worker_peers(m->worker[w]);
+	} while (peers && mono_ns() < end_ns && !nanosleep(&look, NULL));
+	atomic_store(&m->stop, true);
+	rte_eal_mp_wait_lcore();
+	dp_telemetry_start(NULL, 0, NULL, 0);
+	m->running = false;
+}
+
+void machine_free(struct machine *m)
+{
+	for (uint32_t s = 0; s < m->shards; s++)
+		if (m->shard[s])
+			sim_shard_free(m->shard[s]);
+	if (m->watchdog)
+		script_watchdog_stop(m->watchdog);
+	for (uint32_t w = 0; w < m->workers; w++)
+		dp_worker_free(m->worker[w]);
+	for (uint32_t p = 0; p < m->ports; p++)
+		dp_port_close(m->port[p]);
+	for (uint32_t w = 0; w < m->workers; w++) {
+		for (uint32_t s = 0; s < m->shards; s++) {
+			msg_ring_free(m->worker_to_shard[w][s]);
+			msg_ring_free(m->shard_to_worker[s][w]);
+		}
+		msg_ring_free(m->worker_to_control[w]);
+		msg_ring_free(m->control_to_worker[w]);
+		msg_ring_free(m->worker_log[w]);
+	}
+	for (uint32_t s = 0; s < m->shards; s++) {
+		msg_ring_free(m->shard_to_control[s]);
+		msg_ring_free(m->control_to_shard[s]);
+		msg_ring_free(m->shard_to_world[s]);
+		msg_ring_free(m->world_to_shard[s]);
+		msg_ring_free(m->shard_log[s]);
+	}
+	msg_ring_free(m->control_to_world);
+	msg_ring_free(m->world_to_control);
 }

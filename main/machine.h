@@ -1,5 +1,6 @@
-/* machine.h: the whole machine: ports, workers, shards, rings and lcores, and how they are joined. Built and
- * taken apart by the main thread; see machine.c for every ring and who is at its two ends. */
+/* machine.h: the whole machine: ports, workers, shards, rings and lcores, and how they are joined.
+ * Built and taken apart by the main thread; see machine.c for every ring and who is at its two
+ * ends. */
 #ifndef SW_MAIN_MACHINE_H
 #define SW_MAIN_MACHINE_H
 
@@ -29,7 +30,8 @@ struct machine {
 	/* [workers][shards] and so on; named from the dataplane's or shard's point of view */
 	struct msg_ring *worker_to_shard[CONFIG_LCORES_MAX][CONFIG_LCORES_MAX];
 	struct msg_ring *shard_to_worker[CONFIG_LCORES_MAX][CONFIG_LCORES_MAX];
-	struct msg_ring *worker_to_control[CONFIG_LCORES_MAX], *control_to_worker[CONFIG_LCORES_MAX];
+	struct msg_ring *worker_to_control[CONFIG_LCORES_MAX],
+		*control_to_worker[CONFIG_LCORES_MAX];
 	struct msg_ring *shard_to_control[CONFIG_LCORES_MAX], *control_to_shard[CONFIG_LCORES_MAX];
 	struct msg_ring *shard_to_world[CONFIG_LCORES_MAX], *world_to_shard[CONFIG_LCORES_MAX];
 	struct msg_ring *worker_log[CONFIG_LCORES_MAX], *shard_log[CONFIG_LCORES_MAX];

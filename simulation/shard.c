@@ -249,6 +249,11 @@ uint64_t sim_shard_last_tick_end_ns(const struct sim_shard *s)
 	return counter_get(&s->last_tick_end_ns);
 }
 
+const _Atomic uint64_t *sim_shard_last_tick_end(const struct sim_shard *s)
+{
+	return &s->last_tick_end_ns;
+}
+
 size_t sim_shard_bytes(const struct sim_shard *s)
 {
 	return s->memory_bytes;

@@ -74,6 +74,9 @@ uint32_t sim_shard_histograms(
 uint64_t sim_shard_last_tick_ns(const struct sim_shard *shard);
 uint64_t sim_shard_last_tick_end_ns(const struct sim_shard *shard);
 
+/* The same value as a place to read from any thread, until sim_shard_free. */
+const _Atomic uint64_t *sim_shard_last_tick_end(const struct sim_shard *shard);
+
 /* The counter sets of the maps' scripts, and the VMs for their log lines (script_vm_text_pop).
  * Returns NULL past the last. Any thread. */
 struct script_vm;

@@ -1,12 +1,12 @@
 /* guard.c: an LD_PRELOAD library that catches what a hot thread must not do.
  *
- * Between sw_hot_guard_begin and sw_hot_guard_end (common/hot.h) a thread's calls of malloc, calloc,
- * realloc, free, posix_memalign, aligned_alloc, the pthread locks and condition variables, and stdio
- * formatting to a stream are violations: the first few are printed with their call stack to stderr,
- * all are counted, and the process exits with status 86 when the thread ends its hot section.
- * SW_HOT_GUARD_REPORT=FILE: one line "hot thread NAME: N violations" is appended there, so that a
- * test can also see that the guard was really on. System calls are watched from outside, with
- * strace (hot_test.sh). */
+ * Between sw_hot_guard_begin and sw_hot_guard_end (common/hot.h) a thread's calls of malloc,
+ * calloc, realloc, free, posix_memalign, aligned_alloc, the pthread locks and condition variables,
+ * and stdio formatting to a stream are violations: the first few are printed with their call stack
+ * to stderr, all are counted, and the process exits with status 86 when the thread ends its hot
+ * section. SW_HOT_GUARD_REPORT=FILE: one line "hot thread NAME: N violations" is appended there, so
+ * that a test can also see that the guard was really on. System calls are watched from outside,
+ * with strace (hot_test.sh). */
 #include <dlfcn.h>
 #include <execinfo.h>
 #include <pthread.h>
@@ -134,12 +134,12 @@ int posix_memalign(void **out, size_t align, size_t bytes)
 		return next args;                                                                  \
 	}
 
-FORWARD(int, pthread_mutex_lock, (pthread_mutex_t *m), (m))
-FORWARD(int, pthread_rwlock_rdlock, (pthread_rwlock_t *l), (l))
-FORWARD(int, pthread_rwlock_wrlock, (pthread_rwlock_t *l), (l))
-FORWARD(int, pthread_cond_signal, (pthread_cond_t *c), (c))
-FORWARD(int, pthread_cond_broadcast, (pthread_cond_t *c), (c))
-FORWARD(int, vfprintf, (FILE *f, const char *format, va_list list), (f, format, list))
+FORWARD(int, pthread_mutex_lock, (pthread_mutex_t * m), (m))
+FORWARD(int, pthread_rwlock_rdlock, (pthread_rwlock_t * l), (l))
+FORWARD(int, pthread_rwlock_wrlock, (pthread_rwlock_t * l), (l))
+FORWARD(int, pthread_cond_signal, (pthread_cond_t * c), (c))
+FORWARD(int, pthread_cond_broadcast, (pthread_cond_t * c), (c))
+FORWARD(int, vfprintf, (FILE * f, const char *format, va_list list), (f, format, list))
 FORWARD(int, puts, (const char *text), (text))
 FORWARD(size_t, fwrite, (const void *data, size_t size, size_t count, FILE *f),
 	(data, size, count, f))
