@@ -14,7 +14,7 @@ packages=(
 	liblua5.4-dev libuv1-dev libsodium-dev libyaml-dev libmicrohttpd-dev libjansson-dev
 	libcmocka-dev bats shellcheck jq
 	redis-server postgresql-15 postgresql-client-15
-	iproute2 ethtool curl
+	iproute2 ethtool curl strace
 )
 packages_fuzz=(clang)
 

@@ -104,6 +104,9 @@ stage_healthy() {
 	curl -fsS --max-time 2 "http://127.0.0.1:$stage_http_port/health"
 }
 
+# A test may put words before the server: stage_wrap=(env LD_PRELOAD=...). They must exec it.
+stage_wrap=()
+
 # Megabytes for DPDK: packet buffers of the port, rings and engine tables of configs/dev.yaml.
 stage_memory_mb=512
 
@@ -117,7 +120,8 @@ stage_server_start() {
 	fi
 	: >"$stage_log/stormweir.log"
 	ulimit -l unlimited 2>/dev/null # AF_XDP's packet memory is locked
-	process_spawn "$stage_dir/stormweir.pid" "$stage_log/stormweir.log" "$stage_bin/stormweir" \
+	process_spawn "$stage_dir/stormweir.pid" "$stage_log/stormweir.log" \
+		"${stage_wrap[@]}" "$stage_bin/stormweir" \
 		--lcores "0@${cpus[0]},1@${cpus[1]}" --no-pci --file-prefix "$stage_prefix" \
 		"${memory[@]}" --vdev "net_af_xdp0,iface=$stage_server_end,busy_budget=0" \
 		-- --config "$stage_dir/node.yaml"

@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# hot_server.sh BUILD: no allocation, lock, stdio or system call in the poll loop and the tick, on the running server:
+# bots join, walk, click an NPC and leave, once per idle mode, while
+#   - the guard library names forbidden libc calls of hot threads (guard.c), and
+#   - strace lists what the hot threads ask of the kernel. Allowed is what architecture.md says of AF_XDP: its
+#     driver's wake-up for each transmit burst (sendto); and in adaptive mode the sleeps and yields of an idle loop.
+set -uo pipefail
+((EUID == 0)) || {
+	echo "skipped: a network namespace needs root"
+	exit 77
+}
+build=$(cd "$1" && pwd)
+bin=$build/bin
+# shellcheck source=tools/stage.sh
+. "$(cd "$(dirname "$0")/../.." && pwd)/tools/stage.sh"
+# shellcheck source=tests/e2e/e2e.sh
+. "$(dirname "$0")/../e2e/e2e.sh"
+e2e_begin
+
+report=$stage_run/hot
+# shellcheck disable=SC2034 # tools/stage.sh uses it
+stage_wrap=(env "LD_PRELOAD=$build/lib/libsw_hot_guard.so" "SW_HOT_GUARD_REPORT=$report")
+
+# hot_threads: the ids of the EAL worker threads, all but the main one.
+hot_threads() {
+	local task pid
+	pid=$(process_pid "$stage_dir/stormweir.pid")
+	for task in /proc/"$pid"/task/*; do
+		grep -q -- '-worker' "$task/comm" && basename "$task"
+	done
+}
+
+# run_mode MODE ALLOWED...
+run_mode() {
+	local mode=$1 tid call calls
+	shift
+	step "idle: $mode"
+	sed -i "s/^  idle: .*/  idle: $mode/" "$stage_dir/node.yaml"
+	stage_server_start || die "the server did not start"
+	bots_start "$mode" $((RANDOM * 10 + 1000)) 50 --seconds 8 --click "Old Tom"
+	sleep 4
+	tid=$(hot_threads)
+	[[ $tid =~ ^[0-9]+$ ]] || die "expected one hot thread, found: $tid"
+	timeout -s INT 2 strace -qq -p "$tid" -o "$stage_run/strace" 2>/dev/null
+	[[ -s $stage_run/strace ]] || die "strace saw nothing, not even transmit wake-ups"
+	calls=$(sed -n 's/^\([a-z0-9_]*\)(.*/\1/p' "$stage_run/strace" | sort | uniq -c | sort -rn)
+	echo "$calls"
+	for call in $(awk '{print $2}' <<<"$calls"); do
+		[[ " $* " == *" $call "* ]] || die "$call on a hot thread in $mode mode"
+	done
+	bots_wait "$mode"
+	rm -f "$report"
+	stage_server_stop || die "the server did not stop in order"
+	cat "$report" 2>/dev/null
+	grep -q '^hot thread .*: 0 violations' "$report" || die "the guard found violations, or was not on"
+}
+
+run_mode poll sendto
+run_mode adaptive sendto sched_yield clock_nanosleep
+e2e_passed
