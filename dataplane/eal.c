@@ -46,6 +46,19 @@ static long hugepages(const char *name)
 	return sum;
 }
 
+static bool hugetlbfs_is_mounted(void)
+{
+	FILE *file = fopen("/proc/mounts", "r");
+	char line[1024];
+	bool found = false;
+
+	while (file && !found && fgets(line, sizeof(line), file))
+		found = strstr(line, " hugetlbfs ") != NULL;
+	if (file)
+		fclose(file);
+	return found;
+}
+
 /* Files that a killed run leaves behind hold their pages. */
 static int hugepage_leftovers(void)
 {
@@ -96,8 +109,8 @@ static void explain_eal(int error, FILE *errors)
 	switch (error) {
 	case EACCES:
 	case EPERM:
-		fprintf(errors, "eal: not permitted: run as root, or give the user hugepages, "
-				"/dev/vfio and CAP_NET_RAW\n");
+		fprintf(errors, "eal: not permitted, or hugepages cannot be used: run as root, or "
+				"give the user /dev/hugepages, /dev/vfio and CAP_NET_RAW\n");
 		break;
 	case EAGAIN:
 	case EEXIST:
@@ -136,8 +149,16 @@ int dp_eal_init(int argc, char **argv, FILE *errors)
 {
 	int used;
 
-	if (!has_argument(argc, argv, "--no-huge") && hugepages("free_hugepages") == 0)
-		return explain_hugepages(errors);
+	if (!has_argument(argc, argv, "--no-huge")) {
+		if (hugepages("free_hugepages") == 0)
+			return explain_hugepages(errors);
+		if (!has_argument(argc, argv, "--in-memory") && !hugetlbfs_is_mounted()) {
+			fprintf(errors,
+				"eal: hugepages are reserved, but no hugetlbfs is mounted: mount "
+				"-t hugetlbfs none /dev/hugepages, or run with --no-huge -m 256\n");
+			return -ENOENT;
+		}
+	}
 	rte_errno = 0;
 	used = rte_eal_init(argc, argv);
 	if (used < 0) {

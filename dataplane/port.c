@@ -306,6 +306,23 @@ static int setup_queues(struct dp_port *port, FILE *log)
 	return 0;
 }
 
+/* Our MAC is the port's: a VF drops silently what is sent from another. Two virtual ports differ.
+ */
+static void choose_mac(
+	struct dp_port *port, const struct rte_eth_dev_info *info, const struct rte_ether_addr *mac)
+{
+	memcpy(port->local.mac, mac->addr_bytes, 6);
+	if (!strcmp(info->driver_name, "net_tap")) {
+		/* The tap interface itself, the far end of this wire, has the port's MAC. */
+		port->local.mac[0] |= 2;
+		port->local.mac[5] ^= 0x80;
+	} else if (rte_is_zero_ether_addr(mac)) {
+		/* net_ring has none: a locally administered one, or every far end would drop us. */
+		memcpy(port->local.mac, (const uint8_t[6]){2, 's', 'w', 0, 0, (uint8_t)port->index},
+			6);
+	}
+}
+
 /* From a stopped device to a running one; also what follows a reset. */
 static int bring_up(struct dp_port *port, FILE *log)
 {
@@ -353,11 +370,7 @@ static int bring_up(struct dp_port *port, FILE *log)
 	ret = rte_eth_macaddr_get(port->id, &mac);
 	if (ret)
 		return ret;
-	memcpy(port->local.mac, mac.addr_bytes, 6);
-	/* net_ring has none: a locally administered one, or every far end would drop us. */
-	if (rte_is_zero_ether_addr(&mac))
-		memcpy(port->local.mac, (const uint8_t[6]){2, 's', 'w', 0, 0, (uint8_t)port->index},
-			6);
+	choose_mac(port, &info, &mac);
 	if (!rte_eth_link_get_nowait(port->id, &link) && !link.link_status)
 		fprintf(log,
 			"warning: port %s: the link is down; nothing is received until it is up "

@@ -379,6 +379,72 @@ static void answers_follow_the_last_way_in(void **state)
 	world_free(&world);
 }
 
+static void replies_leave_by_the_port_they_came_in_on(void **state)
+{
+	struct ring_port second = {0};
+	struct dp_port *ports[2];
+	struct world world;
+	struct client client;
+	uint8_t datagram[LEAN_OUT_BYTES], frame[2048];
+	struct packet_frame view = {.data = frame};
+	struct packet_link link;
+	struct packet packet;
+	FILE *log = fopen("/dev/null", "w");
+	uint32_t bytes;
+
+	(void)state;
+	/* Port 0 untagged with one queue, port 1 in VLAN 7 with two; one worker has all three. */
+	world_make(&world, "first");
+	ring_port_make(&second, "second", 2);
+	world.config.port_count = 2;
+	world.config.ports[1] = world.config.ports[0];
+	strcpy(world.config.ports[1].device, "net_ring_second");
+	strcpy(world.config.ports[1].address, "10.9.0.1/24");
+	world.config.ports[1].vlan = 7;
+	world.config.ports[1].queues = 2;
+	ports[0] = world.port;
+	assert_int_equal(dp_port_open(&world.config, 1, log, &ports[1]), 0);
+	fclose(log);
+	dp_worker_free(world.worker);
+	world.worker = dp_worker_new(&world.config, 0, ports, 2, &world.links, key);
+	assert_non_null(world.worker);
+	world.now_ns = mono_ns() + NS_PER_MS;
+
+	client_make(&client, &world, 2);
+	client.local.vlan = 7;
+	bytes = lean_connect(&client.enet, 99, 5, 77, 1000, datagram);
+	packet_link_build(&link, &client.local, ports[1]->local.mac, ports[1]->local.ip,
+		ports[1]->local.udp_port);
+	memcpy(frame + link.bytes, datagram, bytes);
+	ring_port_put(&second, 1, frame, packet_link_write(&link, frame, bytes, 1, false));
+	step(&world, 1);
+	assert_int_equal(ring_port_get(&world.wire, 0, frame, sizeof(frame)), 0);
+	assert_int_equal(ring_port_get(&second, 0, frame, sizeof(frame)), 0);
+	view.bytes = ring_port_get(&second, 1, frame, sizeof(frame));
+	packet_parse(&view, &client.local, &packet);
+	assert_int_equal(packet.kind, PACKET_UDP);
+	assert_int_equal(packet.from_ip, ports[1]->local.ip);
+	/* Connected by the second queue's frame, it is answered there: the way that came last. */
+	bytes = lean_read(&client.enet, frame + packet.payload_at, packet.payload_bytes, NULL,
+		now_ms(&client), datagram);
+	memcpy(frame + link.bytes, datagram, bytes);
+	ring_port_put(&second, 0, frame, packet_link_write(&link, frame, bytes, 2, false));
+	bytes = lean_send_reliable(&client.enet, 0, "\x01", 1, now_ms(&client), datagram);
+	memcpy(frame + link.bytes, datagram, bytes);
+	ring_port_put(&second, 0, frame, packet_link_write(&link, frame, bytes, 3, false));
+	step(&world, 1);
+	assert_true(ring_port_get(&second, 0, frame, sizeof(frame)) > 0);
+	assert_int_equal(ring_port_get(&second, 1, frame, sizeof(frame)), 0);
+	assert_int_equal(ring_port_get(&world.wire, 0, frame, sizeof(frame)), 0);
+	assert_int_equal(drain(&world, world.links.to_control), 2);
+
+	while (ring_port_get(&second, 0, frame, sizeof(frame)))
+		;
+	world_free(&world);
+	dp_port_close(ports[1]);
+	ring_port_free(&second);
+}
+
 static void a_port_reset_leaves_peers_connected(void **state)
 {
 	struct world world;
@@ -456,6 +522,7 @@ int main(void)
 		cmocka_unit_test(a_leave_is_owed_to_both),
 		cmocka_unit_test(sends_and_disconnects_from_rings),
 		cmocka_unit_test(answers_follow_the_last_way_in),
+		cmocka_unit_test(replies_leave_by_the_port_they_came_in_on),
 		cmocka_unit_test(a_port_reset_leaves_peers_connected),
 		cmocka_unit_test(buffers_come_back),
 		cmocka_unit_test(rings_too_small_are_refused),

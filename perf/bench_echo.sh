@@ -82,5 +82,7 @@ ip netns exec "$ns" taskset -c 1 "$bin/stormweir-load" --server "ours=10.200.1.1
 sed '$d' "$dir/result"
 kill -INT "$ours" && wait "$ours" && echo "ours: exit 0" || say "ours ended badly: $(cat "$dir/ours")"
 pids=$stock
-grep -E "drop_|no_mbuf|tx_full|lost" "$dir/ours" || true
-tail -1 "$dir/result"
+grep -E "drop_|no_mbuf|tx_full|lost|busy" "$dir/ours" || true
+busy=$(sed -n 's/^worker 0: .*, \([0-9]*\) ns a received frame$/\1/p' "$dir/ours")
+tail -1 "$dir/result" |
+	sed "s/}}\$/, \"busy_ns_per_frame\": {\"median\": ${busy:-0}, \"better\": \"lower\"}}}/"

@@ -26,4 +26,7 @@ void echo_run(struct echo *echo, const _Atomic bool *stop);
 #define ECHO_COUNTER_SETS 2u
 const struct counter_set *echo_counters(const struct echo *echo);
 
+/* Any thread. Time of the turns that found work; the rest of a poller's time is spent looking. */
+uint64_t echo_busy_ns(const struct echo *echo);
+
 #endif

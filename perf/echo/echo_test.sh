@@ -1,7 +1,7 @@
 #!/bin/sh
 # Proves stormweir-echo over a real wire: net_af_xdp on a veth pair, a stock libenet client at the far
 # end, with and without CRC32; ping is answered; foreign traffic is counted; SIGINT drains and exits 0;
-# after a kill -9 it starts again; nothing is left behind.
+# after a kill -9 it starts again; nothing is left behind. The same over net_tap.
 #   echo_test.sh FOLDER_OF_THE_PROGRAMS.  Exit 77: needs root.
 set -eu
 
@@ -73,5 +73,24 @@ start
 ip netns exec "$ns" "$bin/stormweir-echo-client" 10.201.1.1 7777 || fail "after kill -9"
 kill -TERM "$server"
 wait "$server" || fail "SIGTERM: exit $?"
+server=
+
+# net_tap makes transmit checksums by offload, and its kernel end has the port's own MAC.
+ip netns exec "$ns" "$bin/stormweir-echo" --no-huge --no-pci -m 128 -l 0 --file-prefix="$id" \
+	--log-level=error --vdev=net_tap0,iface=tap -- --port net_tap0 --address 10.201.2.1/24 \
+	--packet-max 32768 --idle adaptive >"$dir/log" 2>&1 &
+server=$!
+i=0
+until grep -q ready "$dir/log"; do
+	i=$((i + 1))
+	[ $i -lt 200 ] || fail "did not start on net_tap"
+	sleep 0.05
+done
+ip -n "$ns" addr add 10.201.2.2/24 dev tap
+ip -n "$ns" link set tap up
+ip netns exec "$ns" ping -q -c 1 10.201.2.1 >/dev/null || fail "ping over net_tap"
+ip netns exec "$ns" "$bin/stormweir-echo-client" 10.201.2.1 7777 || fail "over net_tap"
+kill -INT "$server"
+wait "$server" || fail "SIGINT on net_tap: exit $?"
 server=
 echo "echo over AF_XDP holds"

@@ -62,6 +62,14 @@ static void print_all(void)
 						sets[s].index, sets[s].desc[c].name,
 						counter_get(&sets[s].values[c]));
 	}
+	for (uint32_t e = 0; e < run.echo_count; e++) {
+		uint64_t frames =
+			counter_get(&echo_counters(run.echoes[e])[0].values[DP_C_RX_PACKETS]);
+
+		printf("worker %u: busy %" PRIu64 " ms, %" PRIu64 " ns a received frame\n", e,
+			echo_busy_ns(run.echoes[e]) / 1000000,
+			frames ? echo_busy_ns(run.echoes[e]) / frames : 0);
+	}
 	for (uint32_t p = 0; p < run.port_count; p++) {
 		struct dp_port_losses losses;
 
