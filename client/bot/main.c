@@ -220,6 +220,11 @@ static bool judge(struct crowd *crowd)
 			(unsigned long long)totals.leaves, options->expect_leaves);
 		well = false;
 	}
+	if (crowd->bots[0].has_dialogue) {
+		printf("%s says: ", options->click);
+		show_text(stdout, crowd->bots[0].dialogue);
+		putchar('\n');
+	}
 	printf("%u bots: %u well, %u connected, %u joined, %u refused; %llu updates, %llu came, "
 	       "%llu "
 	       "went, %llu reliable lost, %llu corrected\n",
@@ -227,11 +232,6 @@ static bool judge(struct crowd *crowd)
 		(unsigned long long)totals.updates, (unsigned long long)totals.enters,
 		(unsigned long long)totals.leaves, (unsigned long long)totals.reliable_lost,
 		(unsigned long long)totals.corrections);
-	if (crowd->bots[0].has_dialogue) {
-		printf("%s says: ", options->click);
-		show_text(stdout, crowd->bots[0].dialogue);
-		putchar('\n');
-	}
 	return well;
 }
 
