@@ -169,19 +169,17 @@ health_body() {
 	curl -sS --max-time 2 "http://127.0.0.1:$stage_http_port/health"
 }
 
-says_redis() {
-	! stage_healthy && health_body | grep -qi redis
+# Whether /health is red, and names this component as the cause.
+says_red() {
+	! stage_healthy && health_body | tr -d ' \n' | grep -q "\"level\":\"red\",\"name\":\"$1\""
 }
 
-says_postgres() {
-	! stage_healthy && health_body | grep -qi postgres
-}
-
-# health_until WHAT COMMAND: waits up to 20 s.
+# health_until WHAT COMMAND...: waits up to 20 s.
 health_until() {
-	local turns=100
-	until "$2" >/dev/null 2>&1; do
-		((turns-- > 0)) || die "/health never $1: $(health_body 2>&1)"
+	local turns=100 what=$1
+	shift
+	until "$@" >/dev/null 2>&1; do
+		((turns-- > 0)) || die "/health never $what: $(health_body 2>&1)"
 		[[ -n $(process_pid "$stage_dir/stormweir.pid") ]] || die "the server has ended"
 		sleep 0.2
 	done

@@ -61,7 +61,7 @@ bad_clients
 
 step "Redis is killed and comes back"
 kill -KILL "$(process_pid "$stage_dir/redis/redis.pid")"
-health_until "says redis" says_redis
+health_until "says redis" says_red redis
 sleep 1
 services_redis_start "$stage_dir" || die "Redis did not start again"
 health_until "is good again" stage_healthy
@@ -69,7 +69,7 @@ bots_run after_redis 4001 5 --seconds 1 || die "nobody could join after Redis ca
 
 step "PostgreSQL is killed and comes back"
 kill -KILL "$(process_pid "$stage_dir/postgres.pid")"
-health_until "says postgres" says_postgres
+health_until "says postgres" says_red postgres
 sleep 1
 services_postgres_start "$stage_dir" "$stage_fsync" || die "PostgreSQL did not start again"
 health_until "is good again" stage_healthy
