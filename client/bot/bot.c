@@ -51,8 +51,12 @@ static void on_event(void *ctx, struct swc_client *client, const struct swc_even
 		bot->disconnect_reason = event->disconnected.reason;
 		snprintf(bot->end_text, sizeof(bot->end_text), "%s", event->disconnected.text);
 		break;
-	case SWC_EVENT_CHANGED:
 	case SWC_EVENT_UPDATE:
+		if (bot->update_ns && bot->now_ns - bot->update_ns > bot->silence_ns_max)
+			bot->silence_ns_max = bot->now_ns - bot->update_ns;
+		bot->update_ns = bot->now_ns;
+		break;
+	case SWC_EVENT_CHANGED:
 	case SWC_EVENT_CORRECTED:
 	case SWC_EVENT_ACTION_DENIED: /* too far, too often: the next try comes by itself */
 		break;
@@ -110,6 +114,7 @@ static bool go_and_click(struct bot *bot, uint64_t now_ns)
 
 void bot_step(struct bot *bot, uint64_t now_ns, bool walk)
 {
+	bot->now_ns = now_ns;
 	if (swc_state(bot->client) == SWC_PLAYING && !go_and_click(bot, now_ns)) {
 		if (walk) {
 			walker_step(&bot->walker, swc_self(bot->client), now_ns);

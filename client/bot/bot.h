@@ -19,6 +19,7 @@ struct bot {
 	bool refused;
 	char end_text[256];
 	uint32_t players_entered, actors_left;
+	uint64_t now_ns, update_ns, silence_ns_max; /* longest time between two updates */
 	/* clicking */
 	uint32_t npc_actor;
 	uint64_t click_ns; /* when it may click (again) */

@@ -78,6 +78,7 @@ static json_t *bot_json(const struct bot *bot)
 			"corrections", N(stats->corrections), "correction_mm_max",
 			N(stats->correction_mm_max), "rtt_ms", N(stats->rtt_ms), "clicks",
 			N(bot->clicks)));
+	json_object_set_new(json, "silence_ms_max", json_integer(N(bot->silence_ns_max / 1000000)));
 	unreadable = json_object();
 #define COUNT(name, text)                                                                          \
 	if (stats->refused[SWC_REFUSAL_##name])                                                    \

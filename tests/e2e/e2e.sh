@@ -3,6 +3,8 @@
 # shellcheck disable=SC2154 # stage_* and wire_* are of tools/stage.sh, bin of who sources this
 
 e2e_start=$SECONDS
+# Other tests may borrow hugepages at the same moment; this one does not depend on who is first.
+export STORMWEIR_NO_HUGE=${STORMWEIR_NO_HUGE:-1}
 
 step() {
 	printf '%3d s  %s\n' $((SECONDS - e2e_start)) "$*"
@@ -93,6 +95,21 @@ bots_wait() {
 	tail -n 1 "$stage_run/$1.log"
 }
 
+# bots_leave NAME: in good order, all at once.
+bots_leave() {
+	bots_live "$1"
+	kill -INT "$(process_pid "$stage_run/$1.pid")"
+	bots_wait "$1"
+}
+
+# kill_hard PIDFILE: kill -9, and bash is not to report it.
+kill_hard() {
+	local pid
+	pid=$(process_pid "$1")
+	disown "$pid" 2>/dev/null
+	kill -KILL "$pid" || die "${1##*/} does not run"
+}
+
 stand_still() {
 	bots_live "$1"
 	kill -USR1 "$(process_pid "$stage_run/$1.pid")"
@@ -109,6 +126,12 @@ refused() {
 	stage_client "$stage_bin/stormweir-bot" --server "$wire_server_ip" --port 7777 \
 		--tickets "$tickets" --seconds 8 --expect-refused "$reason" "$@" \
 		>"$stage_run/refused.log" 2>&1 || die "not refused with $reason"
+}
+
+# joins TICKETS: one bot with the first ticket of the file is let in.
+joins() {
+	stage_client "$stage_bin/stormweir-bot" --server "$wire_server_ip" --port 7777 \
+		--tickets "$1" --seconds 1 >"$stage_run/joins.log" 2>&1 || die "$1 was not let in"
 }
 
 # closed NUMBER RUDE-ARGUMENTS: the server closes this rude client with this reason.

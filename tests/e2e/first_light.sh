@@ -6,8 +6,10 @@
 #   2. 100 bots walk 30 s, see each other come and go, talk to an NPC, lose no reliable message;
 #   3. SIGTERM, start again: everyone is where they were;
 #   4. bad clients beside good ones are refused by the right name and disturb nobody;
-#   5. Redis and then PostgreSQL are killed: play goes on, /health says so, recovery is automatic;
-#   6. SIGTERM, start again: everyone is where they were.
+#   5. Redis and then PostgreSQL are killed: play goes on, /health says so, newcomers are told to try later and
+#      may with the same ticket, who leaves meanwhile is saved afterwards, recovery is automatic;
+#   6. SIGTERM, start again: everyone is where they were;
+#   7. kill -9, start again: it serves.
 #
 # Leaves nothing behind: no process, namespace, interface or file.
 set -uo pipefail
@@ -60,20 +62,29 @@ sleep 2
 bad_clients
 
 step "Redis is killed and comes back"
-kill -KILL "$(process_pid "$stage_dir/redis/redis.pid")"
+stage_tickets 4001 1 waits "$stage_run/waits.redis" || die "no ticket"
+kill_hard "$stage_dir/redis/redis.pid"
 health_until "says redis" says_red redis
-sleep 1
+refused TRY_LATER "$stage_run/waits.redis"
 services_redis_start "$stage_dir" || die "Redis did not start again"
 health_until "is good again" stage_healthy
-bots_run after_redis 4001 5 --seconds 1 || die "nobody could join after Redis came back"
+joins "$stage_run/waits.redis"
 
 step "PostgreSQL is killed and comes back"
-kill -KILL "$(process_pid "$stage_dir/postgres.pid")"
-health_until "says postgres" says_red postgres
+bots_start leavers 6001 5 --report "$stage_run/leavers.json"
+stage_tickets 5001 1 waits "$stage_run/waits.postgres" || die "no ticket"
+sleep 2
+stand_still leavers
 sleep 1
+kill_hard "$stage_dir/postgres.pid"
+health_until "says postgres" says_red postgres
+refused TRY_LATER "$stage_run/waits.postgres"
+bots_leave leavers # their saves must wait
 services_postgres_start "$stage_dir" "$stage_fsync" || die "PostgreSQL did not start again"
 health_until "is good again" stage_healthy
-bots_run after_postgres 5001 5 --seconds 1 || die "nobody could join after PostgreSQL came back"
+joins "$stage_run/waits.postgres"
+bots_run leavers_again 6001 5 --seconds 1 --walk still --expect-positions "$stage_run/leavers.json" ||
+	die "who left while PostgreSQL was away was not saved"
 bots_live good
 
 step "stop and start: everyone is where they were"
@@ -84,5 +95,10 @@ bots_wait good
 stage_server_start || die "the server did not start again"
 bots_run good_again 3001 40 --seconds 2 --walk still --expect-positions "$stage_run/good.json" ||
 	die "someone was not where they were"
+
+step "the server is killed and starts again"
+kill_hard "$stage_dir/stormweir.pid"
+stage_server_start || die "the server did not start after kill -9"
+bots_run after_kill 3001 40 --seconds 2 --connects-per-s 200 || die "nobody could join after kill -9"
 stage_server_stop || die "the server did not stop in order"
 e2e_passed
