@@ -1,10 +1,12 @@
 /* Batches of saves, and the flush. */
 #include "common/check.h"
+#include "common/log.h"
 #include "common/mono.h"
 #include "control/world/text.h"
 #include "control/world/world_internal.h"
 
-#define RETRY_NS (100 * NS_PER_MS)
+#define RETRY_NS     (100 * NS_PER_MS)
+#define LOG_PAUSE_NS (10 * NS_PER_S) /* between two lines about failed batches */
 
 /* Nothing that PostgreSQL would refuse as data may get into a batch: it would fail the others. */
 static bool valid(const struct msg_position_save *save)
@@ -82,11 +84,20 @@ static void batch_settled(struct world *world, uint32_t written, uint64_t now_ns
 
 /* The batch as a whole failed: a lock that someone holds too long, a full disk, a row that cannot
  * be. Smaller ones find the row that is to blame, and let the others pass it. */
-static void batch_failed(struct world *world, const char *sqlstate, uint64_t now_ns)
+static void batch_failed(struct world *world, const PGresult *result, uint64_t now_ns)
 {
+	const char *sqlstate = pg_sqlstate(result);
 	bool never = strncmp(sqlstate, "22", 2) == 0 || strncmp(sqlstate, "23", 2) == 0;
 
 	world_count(world, WORLD_BATCHES_FAILED, 1);
+	if (now_ns >= world->batch_log_ns) {
+		const char *text = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+
+		world->batch_log_ns = now_ns + LOG_PAUSE_NS;
+		sw_log(SW_LOG_WARN, "world",
+			"postgres: a batch of %u saves failed and is tried again: %s (SQLSTATE %s)",
+			world->batch_rows, text ? text : "", sqlstate);
+	}
 	world->batch_limit = world->batch_rows > 1 ? world->batch_rows / 2 : 1;
 	if (never && world->batch_rows == 1) {
 		batch_settled(world, 0, now_ns);
@@ -113,7 +124,7 @@ void saves_on_result(void *context, uint64_t tag, enum pg_outcome outcome, PGres
 		batch_settled(world, statements_saved(results, count), now_ns);
 		break;
 	case PG_ERROR:
-		batch_failed(world, pg_sqlstate(results[count - 1]), now_ns);
+		batch_failed(world, results[count - 1], now_ns);
 		break;
 	case PG_UNKNOWN:
 		world_count(world, WORLD_BATCHES_UNKNOWN, 1);

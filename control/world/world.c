@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/check.h"
+#include "common/log.h"
 #include "common/mono.h"
 #include "control/world/server_check.h"
 #include "control/world/world_internal.h"
@@ -35,6 +36,9 @@ static void start_report(struct world *world, bool ok)
 
 static void link_up(struct world *world, int index)
 {
+	if (world->start_posted)
+		sw_log(SW_LOG_INFO, "world", "postgres: link '%s' is back; %u saves wait",
+			LINK_NAMES[index], save_table_used(world->saves));
 	atomic_store_explicit(&world->down_since_ns[index], 0, memory_order_relaxed);
 	counter_put(&world->values[WORLD_LINKS_READY], links_ready(world));
 	if (links_ready(world) == 2)
@@ -48,13 +52,19 @@ static void link_down(struct world *world, int index, enum pg_fault fault, const
 	world_count(world, WORLD_LINKS_LOST, 1);
 	counter_put(&world->values[WORLD_LINKS_READY], links_ready(world));
 	atomic_store_explicit(&world->fault[index], fault, memory_order_relaxed);
-	if (atomic_load_explicit(&world->down_since_ns[index], memory_order_relaxed) == 0)
+	/* Once an outage: the attempts that follow are counted. */
+	if (atomic_load_explicit(&world->down_since_ns[index], memory_order_relaxed) == 0) {
 		atomic_store_explicit(
 			&world->down_since_ns[index], mono_ns(), memory_order_relaxed);
+		sw_log(SW_LOG_WARN, "world",
+			"postgres: link '%s': %s%s%s; play goes on, saves wait, trying to come "
+			"back",
+			LINK_NAMES[index], pg_fault_text(fault), *message ? ": " : "", message);
+	}
 	if (!world->start_posted) {
 		snprintf(world->start_error, sizeof(world->start_error),
-			"postgres: link '%s': %s: %s%s%s", LINK_NAMES[index], pg_fault_text(fault),
-			message, *cause ? ": " : "", cause);
+			"postgres: link '%s': %s%s%s%s%s", LINK_NAMES[index], pg_fault_text(fault),
+			*message ? ": " : "", message, *cause ? ": " : "", cause);
 		start_report(world, false);
 	}
 }

@@ -227,7 +227,7 @@ void server_do(const char *verb)
 
 void server_conninfo(char *text, size_t bytes, const char *database)
 {
-	snprintf(text, bytes, "host=%s/socket user=stormweir dbname=%s", server_dir(), database);
+	snprintf(text, bytes, "host=%s/pgrun user=stormweir dbname=%s", server_dir(), database);
 }
 
 static void ignore_notice(void *arg, const char *message)
@@ -262,6 +262,14 @@ int64_t server_sql(PGconn *conn, const char *sql)
 		number = strtoll(PQgetvalue(result, 0, 0), NULL, 10);
 	PQclear(result);
 	return number;
+}
+
+void server_wait_for(PGconn *conn, const char *sql)
+{
+	uint64_t since = 0;
+
+	while (server_sql(conn, sql) <= 0)
+		patience(&since);
 }
 
 void server_new_database(const char *database)

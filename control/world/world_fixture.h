@@ -50,13 +50,15 @@ void fixture_save(struct fixture *fixture, uint32_t shard, uint64_t character, u
 void fixture_query(struct fixture *fixture, uint32_t shard, uint64_t request, uint64_t character);
 struct msg_detail_result fixture_detail(struct fixture *fixture, uint32_t shard);
 
-/* The private server. verb: start, stop, kill. */
+/* The private server. verb: of private_postgres.sh. */
 void server_do(const char *verb);
 /* A blocking connection of the test's own. */
 PGconn *server_connect(const char *database);
 /* Runs sql, which must succeed; returns the first column of the first row as a number, or -1. */
 int64_t server_sql(PGconn *conn, const char *sql);
 void server_conninfo(char *text, size_t bytes, const char *database);
+/* Waits until sql gives more than 0. */
+void server_wait_for(PGconn *conn, const char *sql);
 /* An empty database of that name. */
 void server_new_database(const char *database);
 

@@ -75,7 +75,7 @@ struct world {
 	struct pg_link *requests_link, *saves_link;
 	struct save_table *saves;
 	struct save_encoder *encoder;
-	uint64_t batch_sent_ns, batch_retry_ns;
+	uint64_t batch_sent_ns, batch_retry_ns, batch_log_ns;
 	uint32_t batch_rows, batch_limit;
 
 	uint32_t flushes;      /* answers that are due when flush_sequence is settled */

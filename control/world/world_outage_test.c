@@ -137,6 +137,38 @@ static void killed_in_the_middle(void **state)
 	fixture_fini(&f);
 }
 
+/* Nothing new comes that would cover up a batch that was forgotten. */
+static void killed_with_a_batch_under_way(void **state)
+{
+	struct fixture f;
+	PGconn *other;
+
+	(void)state;
+	make_characters();
+	fixture_init(&f, 4096);
+	f.config.postgres.statement_timeout_ms = 20000;
+	fixture_start(&f);
+	other = server_connect("stormweir");
+	server_sql(other, "BEGIN");
+	server_sql(other, "LOCK TABLE character_position IN EXCLUSIVE MODE");
+	for (uint64_t id = 1; id <= 600; id++)
+		fixture_save(&f, 0, id, 1, 5, true);
+	server_wait_for(other,
+		"SELECT count(*) FROM pg_stat_get_activity(NULL) WHERE wait_event_type = 'Lock'");
+	for (uint64_t id = 601; id <= 1000; id++)
+		fixture_save(&f, 0, id, 1, 5, true);
+	fixture_wait_counter(&f, WORLD_SAVES_TAKEN, 1000);
+	server_do("kill");
+	PQfinish(other);
+	fixture_wait_health(&f, false);
+	assert_true(fixture_counter(&f, WORLD_BATCHES_UNKNOWN) == 1);
+	server_do("start");
+	assert_int_equal(fixture_flush(&f), 0);
+	assert_int_equal(ask("SELECT count(*) FROM character_position WHERE x_mm = 5"), 1000);
+	fixture_stop(&f);
+	fixture_fini(&f);
+}
+
 static void sessions_ended_over_and_over(void **state)
 {
 	struct fixture f;
@@ -258,6 +290,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(killed_in_the_middle),
+		cmocka_unit_test(killed_with_a_batch_under_way),
 		cmocka_unit_test(sessions_ended_over_and_over),
 		cmocka_unit_test(silent_then_back_with_old_batches),
 		cmocka_unit_test(bounded_and_leaving_last),

@@ -218,7 +218,7 @@ static void unusable_at_start(void **state)
 	server_sql(sql, "CREATE DATABASE latin TEMPLATE template0 ENCODING 'LATIN1' LOCALE 'C'");
 	server_new_database("stormweir2");
 	server_do("lock"); /* pg_hba: a password for user locked */
-	snprintf(folder, sizeof(folder), "%s/socket", getenv("SW_PG_DIR"));
+	snprintf(folder, sizeof(folder), "%s/pgrun", getenv("SW_PG_DIR"));
 	fixture_init(&f, 256);
 	for (size_t i = 0; i < sizeof(UNUSABLE) / sizeof(UNUSABLE[0]); i++) {
 #pragma GCC diagnostic push
@@ -253,20 +253,20 @@ static void newer_schema_at_start(void **state)
 static void share_of_connections(void **state)
 {
 	static const char *const SAYS[3] = {
-		"other nodes hold 20", "70 % of max_connections (30): 21", "raise max_connections"};
+		"other nodes hold 27", "70 % of max_connections (40): 28", "raise max_connections"};
 	struct fixture f;
-	PGconn *nodes[20];
+	PGconn *nodes[27];
 	char conninfo[256];
 
 	(void)state;
 	fixture_init(&f, 256);
 	server_conninfo(conninfo, sizeof(conninfo), "stormweir application_name=stormweir/other");
-	for (int i = 0; i < 20; i++) {
+	for (int i = 0; i < 27; i++) {
 		nodes[i] = PQconnectdb(conninfo);
 		assert_int_equal(PQstatus(nodes[i]), CONNECTION_OK);
 	}
-	expect_refused(&f, SAYS); /* 20 and 2 of 30: more than 21 */
-	for (int i = 0; i < 20; i++)
+	expect_refused(&f, SAYS); /* 27 and 2 of 40: more than 28 */
+	for (int i = 0; i < 27; i++)
 		PQfinish(nodes[i]);
 	fixture_fini(&f);
 }
@@ -292,7 +292,7 @@ static void silent_server(void **state)
 	expect_refused(&f, SAYS);
 	/* With a second host behind it, that one is found. */
 	snprintf(f.config.postgres.conninfo, sizeof(f.config.postgres.conninfo),
-		"host=%s,%s/socket user=stormweir dbname=stormweir", folder, getenv("SW_PG_DIR"));
+		"host=%s,%s/pgrun user=stormweir dbname=stormweir", folder, getenv("SW_PG_DIR"));
 	f.config.postgres.connect_timeout_ms = 1000;
 	fixture_start(&f);
 	assert_non_null(f.world);

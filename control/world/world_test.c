@@ -32,6 +32,18 @@ static int disconnect(void **state)
 	return 0;
 }
 
+static void make_characters(uint32_t count)
+{
+	char text[300];
+
+	snprintf(text, sizeof(text),
+		"INSERT INTO character (realm_id, character_id, account_id, name, appearance, "
+		"epoch) "
+		"SELECT 1, i, 1, 'c' || i, 0, 1 FROM generate_series(1, %u) i",
+		count);
+	server_sql(sql, text);
+}
+
 static void round_trip(void **state)
 {
 	struct fixture f;
@@ -99,6 +111,9 @@ static void old_epoch_never_writes(void **state)
 	first = fixture_login(&f, 1, 1, "Bob");
 	fixture_login(&f, 1, 2, "Eve");
 	second = fixture_login(&f, 1, 1, "Bob"); /* another node took over, say */
+	fixture_save(&f, 1, 1, first.epoch, 666, true);
+	assert_int_equal(fixture_flush(&f), 0);
+	assert_int_equal(server_sql(sql, "SELECT count(*) FROM character_position"), 0);
 	fixture_save(&f, 0, 1, second.epoch, 200, false);
 	assert_int_equal(fixture_flush(&f), 0);
 	/* The stale owner writes in one batch with someone else, who is not disturbed. */
@@ -111,7 +126,7 @@ static void old_epoch_never_writes(void **state)
 	assert_int_equal(
 		server_sql(sql, "SELECT x_mm FROM character_position WHERE character_id = 2"), 300);
 	assert_int_equal(server_sql(sql, "SELECT count(*) FROM character_position"), 2);
-	assert_true(fixture_counter(&f, WORLD_SAVES_REFUSED) == 2);
+	assert_true(fixture_counter(&f, WORLD_SAVES_REFUSED) == 3);
 	assert_true(fixture_counter(&f, WORLD_SAVES_COMMITTED) == 2);
 	assert_true(fixture_counter(&f, WORLD_BATCHES_FAILED) == 0);
 
@@ -140,19 +155,65 @@ static void old_epoch_never_writes(void **state)
 	fixture_fini(&f);
 }
 
-#define MANY 10000u
-
-static void make_characters(uint32_t count)
+/* The epoch counts as it is when the save's transaction has the row, not as it was before. */
+static void epoch_is_read_under_the_lock(void **state)
 {
-	char text[300];
+	struct fixture f;
+	PGconn *other = server_connect("stormweir");
 
-	snprintf(text, sizeof(text),
-		"INSERT INTO character (realm_id, character_id, account_id, name, appearance, "
-		"epoch) "
-		"SELECT 1, i, 1, 'c' || i, 0, 1 FROM generate_series(1, %u) i",
-		count);
-	server_sql(sql, text);
+	(void)state;
+	fixture_init(&f, 1024);
+	fixture_start(&f);
+	fixture_login(&f, 1, 1, "Bob");
+	fixture_login(&f, 1, 2, "Eve");
+	server_sql(other, "BEGIN");
+	server_sql(other, "UPDATE character SET epoch = epoch + 1 WHERE character_id = 1");
+	fixture_save(&f, 0, 1, 1, 5, true);
+	fixture_save(&f, 0, 2, 1, 5, true);
+	server_wait_for(
+		sql, "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'");
+	server_sql(other, "COMMIT");
+	assert_int_equal(fixture_flush(&f), 0);
+	assert_int_equal(server_sql(sql, "SELECT count(*) FROM character_position"), 1);
+	assert_true(fixture_counter(&f, WORLD_SAVES_REFUSED) == 1);
+	PQfinish(other);
+	fixture_stop(&f);
+	fixture_fini(&f);
 }
+
+/* More leaving saves than may wait stand in the shard's ring: no load may pass them. */
+static void loads_refused_while_saves_stand(void **state)
+{
+	struct fixture f;
+	PGconn *other = server_connect("stormweir");
+	uint64_t id = 1;
+
+	(void)state;
+	make_characters(2000);
+	fixture_init(&f, 512);
+	f.config.postgres.saves_pending_max = 64;
+	f.config.postgres.statement_timeout_ms = 10000;
+	fixture_start(&f);
+	server_sql(other, "BEGIN");
+	server_sql(other, "LOCK TABLE character_position IN EXCLUSIVE MODE"); /* reads go on */
+	for (; fixture_counter(&f, WORLD_ROUNDS_STALLED) == 0; id++)
+		fixture_save(&f, 0, id, 1, 9, true);
+	for (; msg_ring_room(f.links.from_shard[0]) >= 2; id++)
+		fixture_save(&f, 0, id, 1, 9, true);
+	assert_int_equal(fixture_login(&f, 1, id - 1, "").result, MSG_LOAD_UNAVAILABLE);
+	fixture_wait_health(&f, false);
+	server_sql(other, "COMMIT");
+	fixture_wait_health(&f, true);
+	assert_int_equal(fixture_login(&f, 1, id - 1, "").x_mm, 9);
+	assert_int_equal(fixture_flush(&f), 0);
+	assert_int_equal(
+		server_sql(sql, "SELECT count(*) FROM character_position"), (int64_t)id - 1);
+	PQfinish(other);
+	fixture_stop(&f);
+	fixture_fini(&f);
+}
+
+#define MANY 10000u
 
 struct shard_work {
 	struct fixture *f;
@@ -299,6 +360,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(round_trip, empty_tables, disconnect),
 		cmocka_unit_test_setup_teardown(old_epoch_never_writes, empty_tables, disconnect),
+		cmocka_unit_test_setup_teardown(
+			epoch_is_read_under_the_lock, empty_tables, disconnect),
+		cmocka_unit_test_setup_teardown(
+			loads_refused_while_saves_stand, empty_tables, disconnect),
 		cmocka_unit_test_setup_teardown(many_saves_newest_wins, empty_tables, disconnect),
 		cmocka_unit_test_setup_teardown(loads_never_overtake, empty_tables, disconnect),
 		cmocka_unit_test_setup_teardown(full_rings_lose_nothing, empty_tables, disconnect),
