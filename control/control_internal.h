@@ -70,6 +70,16 @@ struct ctl {
 	struct msg burst[CTL_BURST_SLOTS];
 };
 
+/* loop.c */
+extern const struct adm_ops ctl_adm_ops; /* with ctx to be set to the ctl */
+struct outbox *ctl_shard_outbox(struct ctl *ctl, uint32_t shard);
+struct outbox *ctl_world_outbox(struct ctl *ctl);
+bool ctl_claimed(void *ctx, uint64_t session, enum adm_claim said);
+void ctl_redis_changed(void *ctx, enum redis_link_state state, const char *sentence);
+void ctl_begin_stop(struct ctl *ctl);
+void ctl_on_drain(uv_timer_t *timer);
+void ctl_on_heartbeat(uv_timer_t *timer);
+
 /* report.c */
 void ctl_set_state(struct ctl *ctl, enum ctl_state state);
 void ctl_beat(struct ctl *ctl, uint64_t now_ns);

@@ -20,6 +20,8 @@
 #include "common/mono.h"
 #include "control/admission/ticket_key.h"
 #include "control/control.h"
+#include "control/ops/http_get.h"
+#include "control/ops/ops.h"
 #include "control/redis/redis_fixture.h"
 #include "proto/client.pb-c.h"
 
@@ -254,6 +256,60 @@ static void stop(struct rig *rig, uint32_t unsaved)
 	stop_rest(rig, unsaved);
 }
 
+/* Asks until the path answers with that status. */
+static void until_http(struct ops *ops, const char *path, int status, const char *text)
+{
+	char address[32], *body = NULL;
+	bool good = false;
+	size_t bytes;
+
+	snprintf(address, sizeof(address), "127.0.0.1:%u", ops_port(ops));
+	for (int i = 0; i < 5000 && !good; i++) {
+		good = http_get(address, path, &body, &bytes) == status && strstr(body, text);
+		free(body);
+		nap();
+	}
+	if (!good)
+		fail_msg("%s was never %d with %s", path, status, text);
+}
+
+/* What an operator sees while Redis goes and comes, a shard stops ticking, and the node stops. */
+static void test_health(void **state)
+{
+	struct ops *ops = ops_new();
+	struct rig rig;
+
+	(void)state;
+	rig_init(&rig, 4096);
+	strcpy(rig.config.http.address, "127.0.0.1:0");
+	rig_start(&rig);
+	ctl_register(rig.ctl, ops);
+	assert_int_equal(ops_start(ops, &rig.config, stderr), 0);
+	until_http(ops, "/health", 200, "connected");
+	until_http(ops, "/ready", 200, "ready");
+	until_http(ops, "/metrics", 200,
+		"stormweir_admission_refused_ticket_used_total{thread=\"0\"} 0");
+	atomic_store(&rig.last_tick_ns, 1);
+	until_http(ops, "/health", 503, "0 of 1 shards tick");
+	until_http(ops, "/ready", 503, "not ready");
+	/* Far enough ahead for the rest of the test. */
+	atomic_store(&rig.last_tick_ns, mono_ns() + 3600 * NS_PER_S);
+	until_http(ops, "/health", 200, "1 of 1 shards tick");
+	redis_fixture_kill(&rig.server);
+	until_http(ops, "/health", 503, "trying again");
+	redis_fixture_start(&rig.server, NULL, NULL);
+	until_http(ops, "/health", 200, "connected");
+	ctl_request_stop(rig.ctl);
+	expect(rig.links.to_shard[0], MSG_SHARD_STOP);
+	until_http(ops, "/ready", 503, "stopping");
+	until_http(ops, "/health", 200, "yellow");
+	stop_rest(&rig, 0);
+	until_http(ops, "/ready", 503, "stopped");
+	ops_stop(ops);
+	ops_free(ops);
+	rig_fini(&rig);
+}
+
 static void test_no_redis(void **state)
 {
 	struct rig rig;
@@ -415,6 +471,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_no_redis),
 		cmocka_unit_test(test_login),
+		cmocka_unit_test(test_health),
 		cmocka_unit_test(test_redis_gone_and_back),
 		cmocka_unit_test(test_ticket_given_back),
 		cmocka_unit_test(test_full_ring),

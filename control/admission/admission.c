@@ -6,25 +6,7 @@
 #include "common/check.h"
 #include "common/handle.h"
 #include "common/mono.h"
-#include "control/admission/session.h"
-
-/* Room for the two larger bodies that admission sends. */
-#define BODY_SLOTS 3u
-_Static_assert(
-	sizeof(struct msg_player_join) <= BODY_SLOTS * MSG_SLOT_BYTES - MSG_HEAD_BYTES, "fits");
-_Static_assert(
-	sizeof(struct msg_character_load) <= BODY_SLOTS * MSG_SLOT_BYTES - MSG_HEAD_BYTES, "fits");
-
-struct adm {
-	const struct sw_config *config;
-	uint32_t workers, shards;
-	struct adm_ops ops;
-	struct session_table table;
-	uint32_t places;
-	bool stopping;
-	_Atomic uint64_t counters[ADM_COUNTER_COUNT];
-	struct counter_set set;
-};
+#include "control/admission/admission_internal.h"
 
 static const struct counter_desc counter_descs[ADM_COUNTER_COUNT] = {
 #define COUNTER(id, name, kind, help)   {name, help, kind},
@@ -36,20 +18,6 @@ static const struct counter_desc counter_descs[ADM_COUNTER_COUNT] = {
 #undef MESSAGE
 };
 
-static const enum sw_disconnect_reason refusal_reasons[ADM_COUNTER_COUNT] = {
-#define REASON(id, name, reason, help) [ADM_C_REFUSED_##id] = SW_REASON_##reason,
-	ADM_REFUSALS(REASON)
-#undef REASON
-#define REASON(id, name, reason, help) [ADM_C_TICKET_##id] = SW_REASON_##reason,
-		TICKET_FAULTS(REASON)
-#undef REASON
-};
-
-static void count(struct adm *adm, enum adm_counter counter)
-{
-	counter_add(&adm->counters[counter], 1);
-}
-
 static void gauges(struct adm *adm)
 {
 	const struct session_list *lists = adm->table.lists;
@@ -58,169 +26,6 @@ static void gauges(struct adm *adm)
 	counter_put(&adm->counters[ADM_C_PLAYERS], lists[SESSION_IN].count);
 	counter_put(&adm->counters[ADM_C_PLACES], adm->places);
 	counter_put(&adm->counters[ADM_C_STOPPING], adm->stopping);
-}
-
-/* ---- what is sent ---- */
-
-static void send_bytes(struct adm *adm, uint64_t peer, const uint8_t *data, size_t bytes)
-{
-	struct msg message[1 + REPLY_BYTES_MAX / MSG_SLOT_BYTES + 1];
-
-	memcpy(msg_begin(message, MSG_PEER_SEND, peer, (uint32_t)bytes), data, bytes);
-	message->channel = SW_CHANNEL_SESSION;
-	message->flags = MSG_SEND_RELIABLE;
-	adm->ops.to_dataplane(adm->ops.ctx, handle_owner(peer), message);
-}
-
-static void send_disconnect(
-	struct adm *adm, uint64_t peer, enum msg_disconnect_mode mode, uint32_t reason)
-{
-	const struct msg_peer_disconnect body = {mode, reason};
-	struct msg message;
-
-	memcpy(msg_begin(&message, MSG_PEER_DISCONNECT, peer, sizeof(body)), &body, sizeof(body));
-	adm->ops.to_dataplane(adm->ops.ctx, handle_owner(peer), &message);
-}
-
-static void send_refusal(struct adm *adm, uint64_t peer, uint32_t reason, uint32_t retry_ms)
-{
-	uint8_t data[REPLY_BYTES_MAX];
-
-	send_bytes(adm, peer, data, reply_refused(data, reason, retry_ms));
-	send_disconnect(adm, peer, MSG_DISCONNECT_LATER, reason);
-}
-
-static void send_remove(struct adm *adm, const struct session *session, uint32_t reason)
-{
-	const struct msg_player_remove body = {
-		.session = session_handle(session), .reason = reason};
-	struct msg message;
-
-	memcpy(msg_begin(&message, MSG_PLAYER_REMOVE, session->peer, sizeof(body)), &body,
-		sizeof(body));
-	message.subject = body.session;
-	adm->ops.to_shard(adm->ops.ctx, session->shard, &message);
-}
-
-/* ---- places, and who has a character ---- */
-
-static void place_take(struct adm *adm, struct session *session)
-{
-	if (!session->place)
-		adm->places++;
-	session->place = true;
-}
-
-static void place_give(struct adm *adm, struct session *session)
-{
-	if (session->place)
-		adm->places--;
-	session->place = false;
-}
-
-static void load(struct adm *adm, struct session *session, uint64_t now_ns)
-{
-	struct msg_character_load body = {.session = session_handle(session),
-		.account_id = session->ticket.account_id,
-		.character_id = session->ticket.character_id,
-		.realm_id = session->ticket.realm_id};
-	struct msg message[BODY_SLOTS];
-
-	memcpy(body.name, session->ticket.name, sizeof(body.name));
-	session->holder = true;
-	CHECK(map64_put(&adm->table.by_character, body.character_id, session->index));
-	session_move(&adm->table, session, SESSION_LOADING, now_ns);
-	memcpy(msg_begin(message, MSG_CHARACTER_LOAD, session->peer, sizeof(body)), &body,
-		sizeof(body));
-	message->subject = body.session;
-	adm->ops.to_world(adm->ops.ctx, message);
-}
-
-/* The session's character is free; whoever waited for it goes on. */
-static void holder_drop(struct adm *adm, struct session *session, uint64_t now_ns)
-{
-	struct session *waiter = session_at(&adm->table, session->waiter);
-
-	CHECK(session->holder);
-	session->holder = false;
-	session->waiter = SESSION_NONE;
-	map64_remove(&adm->table.by_character, session->ticket.character_id);
-	place_give(adm, session);
-	if (!waiter)
-		return;
-	waiter->waits_for = SESSION_NONE;
-	place_take(adm, waiter); /* the one that has just become free */
-	load(adm, waiter, now_ns);
-}
-
-static void waiter_drop(struct adm *adm, struct session *session)
-{
-	struct session *holder = session_at(&adm->table, session->waits_for);
-
-	if (holder)
-		holder->waiter = SESSION_NONE;
-	session->waits_for = SESSION_NONE;
-}
-
-static void release(struct adm *adm, struct session *session)
-{
-	if (!session->claimed)
-		return;
-	session->claimed = false;
-	count(adm, ADM_C_RELEASES);
-	adm->ops.release(adm->ops.ctx, session_handle(session), session->ticket.nonce);
-}
-
-/* ---- how a session ends ---- */
-
-/* It has no player on a shard (any more): to ENDED, or away if its peer is gone already. */
-static void end(struct adm *adm, struct session *session, uint32_t reason, uint64_t now_ns)
-{
-	waiter_drop(adm, session);
-	if (session->holder)
-		holder_drop(adm, session, now_ns);
-	place_give(adm, session);
-	if (session->peer_gone) {
-		session_free(&adm->table, session);
-		return;
-	}
-	session->end_reason = reason;
-	session_move(&adm->table, session, SESSION_ENDED, now_ns);
-}
-
-static void refuse_as(struct adm *adm, struct session *session, enum adm_counter counter,
-	uint32_t reason, uint32_t retry_ms, uint64_t now_ns)
-{
-	count(adm, counter);
-	if (retry_ms)
-		release(adm, session);
-	if (!session->peer_gone)
-		send_refusal(adm, session->peer, reason, retry_ms);
-	end(adm, session, reason, now_ns);
-}
-
-static void refuse(struct adm *adm, struct session *session, enum adm_counter counter,
-	uint32_t retry_ms, uint64_t now_ns)
-{
-	refuse_as(adm, session, counter, refusal_reasons[counter], retry_ms, now_ns);
-}
-
-static struct adm_presence presence(const struct session *session)
-{
-	return (struct adm_presence){
-		session_handle(session), session->ticket.character_id, session->epoch};
-}
-
-/* The shard has the player, or may have it: it must save, and say MSG_PLAYER_LEFT. */
-static void leave(struct adm *adm, struct session *session, uint32_t reason, uint64_t now_ns)
-{
-	struct adm_presence was = presence(session);
-
-	if (session->state == SESSION_IN)
-		adm->ops.departed(adm->ops.ctx, &was);
-	session->end_reason = reason;
-	session_move(&adm->table, session, SESSION_LEAVING, now_ns);
-	send_remove(adm, session, reason);
 }
 
 /* ---- the way in ---- */
@@ -232,35 +37,35 @@ static void on_connected(struct adm *adm, const struct msg *message, uint64_t no
 
 	if (message->payload_bytes != sizeof(body) || handle_owner(message->peer) >= adm->workers ||
 		session_by_peer(&adm->table, message->peer)) {
-		count(adm, ADM_C_STALE);
+		adm_count(adm, ADM_C_STALE);
 		return;
 	}
 	memcpy(&body, msg_payload(message), sizeof(body));
-	count(adm, ADM_C_CONNECTS);
+	adm_count(adm, ADM_C_CONNECTS);
 	session = session_new(&adm->table, message->peer, now_ns);
 	if (!session) {
-		count(adm, ADM_C_REFUSED_TABLE_FULL);
-		send_refusal(adm, message->peer, SW_REASON_SERVER_FULL, ADM_RETRY_MS);
+		adm_count(adm, ADM_C_REFUSED_TABLE_FULL);
+		adm_send_refusal(adm, message->peer, SW_REASON_SERVER_FULL, ADM_RETRY_MS);
 		return;
 	}
 	session->payload_bytes_max = body.payload_bytes_max;
 	if (adm->stopping)
-		refuse(adm, session, ADM_C_REFUSED_STOPPING, 0, now_ns);
+		adm_refuse(adm, session, ADM_C_REFUSED_STOPPING, 0, now_ns);
 }
 
 /* A message that no honest client sends. */
 static void strike(
 	struct adm *adm, struct session *session, enum hello_fault fault, uint64_t now_ns)
 {
-	count(adm, ADM_C_MESSAGE_NONE + fault);
+	adm_count(adm, ADM_C_MESSAGE_NONE + fault);
 	if (++session->strikes <= ADM_STRIKES_MAX)
 		return;
 	if (session->state != SESSION_JOINING && session->state != SESSION_IN) {
-		refuse(adm, session, ADM_C_REFUSED_STRIKES, 0, now_ns);
+		adm_refuse(adm, session, ADM_C_REFUSED_STRIKES, 0, now_ns);
 		return;
 	}
-	count(adm, ADM_C_REFUSED_STRIKES);
-	leave(adm, session, SW_REASON_MALFORMED, now_ns);
+	adm_count(adm, ADM_C_REFUSED_STRIKES);
+	adm_leave(adm, session, SW_REASON_MALFORMED, now_ns);
 }
 
 /* Seconds that Redis has to remember the nonce: as long as the ticket could be shown again. */
@@ -279,29 +84,29 @@ static void on_hello(struct adm *adm, struct session *session, const struct hell
 	enum ticket_fault fault;
 
 	if (hello->protocol_version != SW_PROTOCOL_VERSION) {
-		refuse(adm, session, ADM_C_REFUSED_VERSION, 0, now_ns);
+		adm_refuse(adm, session, ADM_C_REFUSED_VERSION, 0, now_ns);
 		return;
 	}
 	fault = ticket_check(&session->ticket, hello->ticket, hello->ticket_bytes,
 		config->admission.ticket_keys, config->admission.ticket_key_count,
 		config->node.realm_id, wall_s);
 	if (fault != TICKET_FAULT_NONE) {
-		refuse(adm, session, ADM_C_TICKET_NONE + fault, 0, now_ns);
+		adm_refuse(adm, session, ADM_C_TICKET_NONE + fault, 0, now_ns);
 		return;
 	}
 	/* Whoever takes its own character over takes that place too. */
 	holder = session_by_character(&adm->table, session->ticket.character_id);
 	if (!holder || holder->ticket.account_id != session->ticket.account_id) {
 		if (adm->places >= config->admission.players_max) {
-			refuse(adm, session, ADM_C_REFUSED_FULL, ADM_RETRY_MS, now_ns);
+			adm_refuse(adm, session, ADM_C_REFUSED_FULL, ADM_RETRY_MS, now_ns);
 			return;
 		}
-		place_take(adm, session);
+		adm_place_take(adm, session);
 	}
 	session_move(&adm->table, session, SESSION_CLAIMING, now_ns);
 	if (adm->ops.claim(adm->ops.ctx, session_handle(session), session->ticket.nonce,
 		    nonce_expire_s(&session->ticket, wall_s)))
-		refuse(adm, session, ADM_C_REFUSED_REDIS_AWAY, ADM_RETRY_MS, now_ns);
+		adm_refuse(adm, session, ADM_C_REFUSED_REDIS_AWAY, ADM_RETRY_MS, now_ns);
 }
 
 static void on_packet(struct adm *adm, const struct msg *message, uint64_t now_ns, uint64_t wall_s)
@@ -311,7 +116,7 @@ static void on_packet(struct adm *adm, const struct msg *message, uint64_t now_n
 	struct hello hello;
 
 	if (!session || session->state == SESSION_LEAVING || session->state == SESSION_ENDED) {
-		count(adm, ADM_C_STALE);
+		adm_count(adm, ADM_C_STALE);
 		return;
 	}
 	fault = hello_read(&hello, msg_payload(message), message->payload_bytes, message->channel,
@@ -322,7 +127,7 @@ static void on_packet(struct adm *adm, const struct msg *message, uint64_t now_n
 		strike(adm, session, fault, now_ns);
 		return;
 	}
-	count(adm, ADM_C_MESSAGE_NONE);
+	adm_count(adm, ADM_C_MESSAGE_NONE);
 	on_hello(adm, session, &hello, now_ns, wall_s);
 }
 
@@ -335,29 +140,29 @@ static void take_over_or_load(struct adm *adm, struct session *session, uint64_t
 	if (!holder) {
 		/* It was there at the Hello and has gone since, and its place may have too. */
 		if (!session->place && adm->places >= adm->config->admission.players_max) {
-			refuse(adm, session, ADM_C_REFUSED_FULL, ADM_RETRY_MS, now_ns);
+			adm_refuse(adm, session, ADM_C_REFUSED_FULL, ADM_RETRY_MS, now_ns);
 			return;
 		}
-		place_take(adm, session);
-		load(adm, session, now_ns);
+		adm_place_take(adm, session);
+		adm_load(adm, session, now_ns);
 		return;
 	}
 	/* The world would say so too, but only after the rightful player had been thrown out. */
 	if (holder->ticket.account_id != session->ticket.account_id) {
-		refuse(adm, session, ADM_C_REFUSED_WRONG_ACCOUNT, 0, now_ns);
+		adm_refuse(adm, session, ADM_C_REFUSED_WRONG_ACCOUNT, 0, now_ns);
 		return;
 	}
 	waiter = session_at(&adm->table, holder->waiter);
 	if (waiter)
-		refuse(adm, waiter, ADM_C_REFUSED_REPLACED, 0, now_ns);
-	count(adm, ADM_C_TAKEOVERS);
+		adm_refuse(adm, waiter, ADM_C_REFUSED_REPLACED, 0, now_ns);
+	adm_count(adm, ADM_C_TAKEOVERS);
 	holder->waiter = session->index;
 	session->waits_for = holder->index;
 	session_move(&adm->table, session, SESSION_WAITING, now_ns);
 	if (holder->state == SESSION_LOADING) /* no shard has it: the next can go on at once */
-		refuse(adm, holder, ADM_C_REFUSED_REPLACED, 0, now_ns);
+		adm_refuse(adm, holder, ADM_C_REFUSED_REPLACED, 0, now_ns);
 	else if (holder->state != SESSION_LEAVING)
-		leave(adm, holder, SW_REASON_REPLACED, now_ns);
+		adm_leave(adm, holder, SW_REASON_REPLACED, now_ns);
 }
 
 bool adm_claimed(struct adm *adm, uint64_t handle, enum adm_claim claim, uint64_t now_ns)
@@ -365,17 +170,17 @@ bool adm_claimed(struct adm *adm, uint64_t handle, enum adm_claim claim, uint64_
 	struct session *session = session_by_handle(&adm->table, handle);
 
 	if (!session || session->state != SESSION_CLAIMING) {
-		count(adm, ADM_C_STALE);
+		adm_count(adm, ADM_C_STALE);
 		return false;
 	}
 	if (claim == ADM_CLAIM_OURS) {
 		session->claimed = true;
 		take_over_or_load(adm, session, now_ns);
 	} else if (claim == ADM_CLAIM_USED) {
-		refuse(adm, session, ADM_C_REFUSED_USED, 0, now_ns);
+		adm_refuse(adm, session, ADM_C_REFUSED_USED, 0, now_ns);
 	} else {
 		/* The ticket may be used up: no retry with it. */
-		refuse(adm, session, ADM_C_REFUSED_CLAIM_UNKNOWN, 0, now_ns);
+		adm_refuse(adm, session, ADM_C_REFUSED_CLAIM_UNKNOWN, 0, now_ns);
 	}
 	gauges(adm);
 	return true;
@@ -407,7 +212,7 @@ static void join(struct adm *adm, struct session *session,
 	struct msg message[BODY_SLOTS];
 
 	if (!map) {
-		refuse(adm, session, ADM_C_REFUSED_NO_MAP, ADM_RETRY_MS, now_ns);
+		adm_refuse(adm, session, ADM_C_REFUSED_NO_MAP, ADM_RETRY_MS, now_ns);
 		return;
 	}
 	/* A position means something on its own map only. */
@@ -422,9 +227,9 @@ static void join(struct adm *adm, struct session *session,
 	body.name[sizeof(body.name) - 1] = 0;
 	session->epoch = loaded->epoch;
 	session->shard = map->shard;
-	count(adm, ADM_C_ADMITTED);
+	adm_count(adm, ADM_C_ADMITTED);
 	/* Before the join, so that it is usually the first that the client hears. */
-	send_bytes(adm, session->peer, data,
+	adm_send_bytes(adm, session->peer, data,
 		reply_admitted(data, body.character_id, body.map, adm->config->node.name));
 	session_move(&adm->table, session, SESSION_JOINING, now_ns);
 	memcpy(msg_begin(message, MSG_PLAYER_JOIN, session->peer, sizeof(body)), &body,
@@ -439,13 +244,13 @@ void adm_from_world(struct adm *adm, const struct msg *message, uint64_t now_ns)
 	struct session *session;
 
 	if (message->type != MSG_CHARACTER_LOADED || message->payload_bytes != sizeof(body)) {
-		count(adm, ADM_C_STALE);
+		adm_count(adm, ADM_C_STALE);
 		return;
 	}
 	memcpy(&body, msg_payload(message), sizeof(body));
 	session = session_by_handle(&adm->table, body.session);
 	if (!session || session->state != SESSION_LOADING) {
-		count(adm, ADM_C_STALE);
+		adm_count(adm, ADM_C_STALE);
 		return;
 	}
 	switch (body.result) {
@@ -453,10 +258,10 @@ void adm_from_world(struct adm *adm, const struct msg *message, uint64_t now_ns)
 		join(adm, session, &body, now_ns);
 		break;
 	case MSG_LOAD_WRONG_ACCOUNT:
-		refuse(adm, session, ADM_C_REFUSED_WRONG_ACCOUNT, 0, now_ns);
+		adm_refuse(adm, session, ADM_C_REFUSED_WRONG_ACCOUNT, 0, now_ns);
 		break;
 	default:
-		refuse(adm, session, ADM_C_REFUSED_WORLD_AWAY, ADM_RETRY_MS, now_ns);
+		adm_refuse(adm, session, ADM_C_REFUSED_WORLD_AWAY, ADM_RETRY_MS, now_ns);
 	}
 	gauges(adm);
 }
@@ -469,9 +274,9 @@ static void on_joined(struct adm *adm, struct session *session, uint64_t now_ns)
 
 	if (session->state != SESSION_JOINING)
 		return; /* it is to leave already: MSG_PLAYER_LEFT follows */
-	count(adm, ADM_C_JOINED);
+	adm_count(adm, ADM_C_JOINED);
 	session_move(&adm->table, session, SESSION_IN, now_ns);
-	now_here = presence(session);
+	now_here = adm_presence_of(session);
 	adm->ops.arrived(adm->ops.ctx, &now_here);
 }
 
@@ -479,14 +284,14 @@ static void on_joined(struct adm *adm, struct session *session, uint64_t now_ns)
 static void on_shard_without(
 	struct adm *adm, struct session *session, uint32_t refusal, uint64_t now_ns)
 {
-	struct adm_presence was = presence(session);
+	struct adm_presence was = adm_presence_of(session);
 	uint32_t reason = session->end_reason;
 
 	switch (session->state) {
 	case SESSION_JOINING:
 		if (refusal) {
-			refuse_as(adm, session, ADM_C_REFUSED_MAP_REFUSED, refusal, ADM_RETRY_MS,
-				now_ns);
+			adm_refuse_as(adm, session, ADM_C_REFUSED_MAP_REFUSED, refusal,
+				ADM_RETRY_MS, now_ns);
 			return;
 		}
 		break;
@@ -496,13 +301,13 @@ static void on_shard_without(
 	case SESSION_LEAVING:
 		/* The shard tells the peer why; in case it never had it, so do we. */
 		if (!session->peer_gone && reason)
-			send_refusal(adm, session->peer, reason, 0);
+			adm_send_refusal(adm, session->peer, reason, 0);
 		break;
 	default:
-		count(adm, ADM_C_STALE);
+		adm_count(adm, ADM_C_STALE);
 		return;
 	}
-	end(adm, session, reason, now_ns);
+	adm_end(adm, session, reason, now_ns);
 }
 
 void adm_from_shard(struct adm *adm, uint32_t shard, const struct msg *message, uint64_t now_ns)
@@ -514,7 +319,7 @@ void adm_from_shard(struct adm *adm, uint32_t shard, const struct msg *message, 
 	if ((message->type != MSG_PLAYER_JOINED && message->type != MSG_PLAYER_REFUSED &&
 		    message->type != MSG_PLAYER_LEFT) ||
 		message->payload_bytes < sizeof(struct msg_player_joined)) {
-		count(adm, ADM_C_STALE);
+		adm_count(adm, ADM_C_STALE);
 		return;
 	}
 	memcpy(&handle, msg_payload(message), sizeof(handle));
@@ -522,13 +327,13 @@ void adm_from_shard(struct adm *adm, uint32_t shard, const struct msg *message, 
 	if (!session || session->shard != shard ||
 		(session->state != SESSION_JOINING && session->state != SESSION_IN &&
 			session->state != SESSION_LEAVING)) {
-		count(adm, ADM_C_STALE);
+		adm_count(adm, ADM_C_STALE);
 		return;
 	}
 	if (message->type == MSG_PLAYER_JOINED) {
 		on_joined(adm, session, now_ns);
 	} else if (message->type == MSG_PLAYER_LEFT) {
-		count(adm, ADM_C_LEFT);
+		adm_count(adm, ADM_C_LEFT);
 		on_shard_without(adm, session, 0, now_ns);
 	} else {
 		struct msg_player_refused body;
@@ -547,7 +352,7 @@ static void on_gone(struct adm *adm, const struct msg *message, uint64_t now_ns)
 	struct session *session = session_by_peer(&adm->table, message->peer);
 
 	if (!session || session->peer_gone) {
-		count(adm, ADM_C_STALE);
+		adm_count(adm, ADM_C_STALE);
 		return;
 	}
 	session->peer_gone = true;
@@ -556,13 +361,13 @@ static void on_gone(struct adm *adm, const struct msg *message, uint64_t now_ns)
 	case SESSION_IN:
 		/* The shard hears of it by itself once it has the peer's route, which we cannot
 		 * know; a second word does no harm. */
-		leave(adm, session, SW_REASON_NONE, now_ns);
+		adm_leave(adm, session, SW_REASON_NONE, now_ns);
 		break;
 	case SESSION_LEAVING:
 		break;
 	default:
-		release(adm, session); /* it never got to its map */
-		end(adm, session, SW_REASON_NONE, now_ns);
+		adm_release(adm, session); /* it never got to its map */
+		adm_end(adm, session, SW_REASON_NONE, now_ns);
 	}
 }
 
@@ -576,7 +381,7 @@ void adm_from_dataplane(
 	else if (message->type == MSG_PEER_GONE)
 		on_gone(adm, message, now_ns);
 	else
-		count(adm, ADM_C_STALE);
+		adm_count(adm, ADM_C_STALE);
 	gauges(adm);
 }
 
@@ -596,19 +401,19 @@ void adm_tick(struct adm *adm, uint64_t now_ns)
 
 	while ((session = overdue(
 			adm, SESSION_CONNECTED, now_ns, adm->config->admission.hello_deadline_ms)))
-		refuse(adm, session, ADM_C_REFUSED_HELLO_TIMEOUT, 0, now_ns);
+		adm_refuse(adm, session, ADM_C_REFUSED_HELLO_TIMEOUT, 0, now_ns);
 	while ((session = overdue(adm, SESSION_WAITING, now_ns, ADM_STEP_DEADLINE_MS)))
-		refuse(adm, session, ADM_C_REFUSED_TAKEOVER_TIMEOUT, ADM_RETRY_MS, now_ns);
+		adm_refuse(adm, session, ADM_C_REFUSED_TAKEOVER_TIMEOUT, ADM_RETRY_MS, now_ns);
 	while ((session = overdue(adm, SESSION_LOADING, now_ns, ADM_STEP_DEADLINE_MS)))
-		refuse(adm, session, ADM_C_REFUSED_WORLD_TIMEOUT, ADM_RETRY_MS, now_ns);
+		adm_refuse(adm, session, ADM_C_REFUSED_WORLD_TIMEOUT, ADM_RETRY_MS, now_ns);
 	while ((session = overdue(adm, SESSION_JOINING, now_ns, ADM_STEP_DEADLINE_MS))) {
-		count(adm, ADM_C_REFUSED_JOIN_TIMEOUT);
-		leave(adm, session, SW_REASON_TRY_LATER, now_ns);
-		send_refusal(adm, session->peer, SW_REASON_TRY_LATER, 0);
+		adm_count(adm, ADM_C_REFUSED_JOIN_TIMEOUT);
+		adm_leave(adm, session, SW_REASON_TRY_LATER, now_ns);
+		adm_send_refusal(adm, session->peer, SW_REASON_TRY_LATER, 0);
 	}
 	while ((session = overdue(adm, SESSION_ENDED, now_ns, ADM_ENDED_DEADLINE_MS))) {
-		count(adm, ADM_C_CUT_OFF);
-		send_disconnect(adm, session->peer, MSG_DISCONNECT_NOW, session->end_reason);
+		adm_count(adm, ADM_C_CUT_OFF);
+		adm_send_disconnect(adm, session->peer, MSG_DISCONNECT_NOW, session->end_reason);
 		session_move(&adm->table, session, SESSION_ENDED, now_ns);
 	}
 	gauges(adm);
@@ -624,7 +429,7 @@ void adm_stop(struct adm *adm, uint64_t now_ns)
 	adm->stopping = true;
 	for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++)
 		while ((session = session_oldest(&adm->table, states[i])))
-			refuse(adm, session, ADM_C_REFUSED_STOPPING, ADM_RETRY_MS, now_ns);
+			adm_refuse(adm, session, ADM_C_REFUSED_STOPPING, ADM_RETRY_MS, now_ns);
 	gauges(adm);
 }
 
@@ -638,7 +443,7 @@ uint32_t adm_presence_due(struct adm *adm, uint64_t now_ns, uint64_t before_ns,
 
 		if (!session || session->since_ns >= before_ns)
 			break;
-		out[filled++] = presence(session);
+		out[filled++] = adm_presence_of(session);
 		session_move(&adm->table, session, SESSION_IN, now_ns);
 	}
 	return filled;

@@ -1,0 +1,181 @@
+/* The steps that a session is taken through, and how it ends. */
+#include <string.h>
+
+#include "common/check.h"
+#include "common/handle.h"
+#include "control/admission/admission_internal.h"
+
+static const enum sw_disconnect_reason refusal_reasons[ADM_COUNTER_COUNT] = {
+#define REASON(id, name, reason, help) [ADM_C_REFUSED_##id] = SW_REASON_##reason,
+	ADM_REFUSALS(REASON)
+#undef REASON
+#define REASON(id, name, reason, help) [ADM_C_TICKET_##id] = SW_REASON_##reason,
+		TICKET_FAULTS(REASON)
+#undef REASON
+};
+
+void adm_count(struct adm *adm, enum adm_counter counter)
+{
+	counter_add(&adm->counters[counter], 1);
+}
+
+/* ---- what is sent ---- */
+
+void adm_send_bytes(struct adm *adm, uint64_t peer, const uint8_t *data, size_t bytes)
+{
+	struct msg message[1 + REPLY_BYTES_MAX / MSG_SLOT_BYTES + 1];
+
+	memcpy(msg_begin(message, MSG_PEER_SEND, peer, (uint32_t)bytes), data, bytes);
+	message->channel = SW_CHANNEL_SESSION;
+	message->flags = MSG_SEND_RELIABLE;
+	adm->ops.to_dataplane(adm->ops.ctx, handle_owner(peer), message);
+}
+
+void adm_send_disconnect(
+	struct adm *adm, uint64_t peer, enum msg_disconnect_mode mode, uint32_t reason)
+{
+	const struct msg_peer_disconnect body = {mode, reason};
+	struct msg message;
+
+	memcpy(msg_begin(&message, MSG_PEER_DISCONNECT, peer, sizeof(body)), &body, sizeof(body));
+	adm->ops.to_dataplane(adm->ops.ctx, handle_owner(peer), &message);
+}
+
+void adm_send_refusal(struct adm *adm, uint64_t peer, uint32_t reason, uint32_t retry_ms)
+{
+	uint8_t data[REPLY_BYTES_MAX];
+
+	adm_send_bytes(adm, peer, data, reply_refused(data, reason, retry_ms));
+	adm_send_disconnect(adm, peer, MSG_DISCONNECT_LATER, reason);
+}
+
+static void send_remove(struct adm *adm, const struct session *session, uint32_t reason)
+{
+	const struct msg_player_remove body = {
+		.session = session_handle(session), .reason = reason};
+	struct msg message;
+
+	memcpy(msg_begin(&message, MSG_PLAYER_REMOVE, session->peer, sizeof(body)), &body,
+		sizeof(body));
+	message.subject = body.session;
+	adm->ops.to_shard(adm->ops.ctx, session->shard, &message);
+}
+
+/* ---- places, and who has a character ---- */
+
+void adm_place_take(struct adm *adm, struct session *session)
+{
+	if (!session->place)
+		adm->places++;
+	session->place = true;
+}
+
+static void place_give(struct adm *adm, struct session *session)
+{
+	if (session->place)
+		adm->places--;
+	session->place = false;
+}
+
+void adm_load(struct adm *adm, struct session *session, uint64_t now_ns)
+{
+	struct msg_character_load body = {.session = session_handle(session),
+		.account_id = session->ticket.account_id,
+		.character_id = session->ticket.character_id,
+		.realm_id = session->ticket.realm_id};
+	struct msg message[BODY_SLOTS];
+
+	memcpy(body.name, session->ticket.name, sizeof(body.name));
+	session->holder = true;
+	CHECK(map64_put(&adm->table.by_character, body.character_id, session->index));
+	session_move(&adm->table, session, SESSION_LOADING, now_ns);
+	memcpy(msg_begin(message, MSG_CHARACTER_LOAD, session->peer, sizeof(body)), &body,
+		sizeof(body));
+	message->subject = body.session;
+	adm->ops.to_world(adm->ops.ctx, message);
+}
+
+/* The session's character is free; whoever waited for it goes on. */
+static void holder_drop(struct adm *adm, struct session *session, uint64_t now_ns)
+{
+	struct session *waiter = session_at(&adm->table, session->waiter);
+
+	CHECK(session->holder);
+	session->holder = false;
+	session->waiter = SESSION_NONE;
+	map64_remove(&adm->table.by_character, session->ticket.character_id);
+	place_give(adm, session);
+	if (!waiter)
+		return;
+	waiter->waits_for = SESSION_NONE;
+	adm_place_take(adm, waiter); /* the one that has just become free */
+	adm_load(adm, waiter, now_ns);
+}
+
+static void waiter_drop(struct adm *adm, struct session *session)
+{
+	struct session *holder = session_at(&adm->table, session->waits_for);
+
+	if (holder)
+		holder->waiter = SESSION_NONE;
+	session->waits_for = SESSION_NONE;
+}
+
+void adm_release(struct adm *adm, struct session *session)
+{
+	if (!session->claimed)
+		return;
+	session->claimed = false;
+	adm_count(adm, ADM_C_RELEASES);
+	adm->ops.release(adm->ops.ctx, session_handle(session), session->ticket.nonce);
+}
+
+/* ---- how a session ends ---- */
+
+void adm_end(struct adm *adm, struct session *session, uint32_t reason, uint64_t now_ns)
+{
+	waiter_drop(adm, session);
+	if (session->holder)
+		holder_drop(adm, session, now_ns);
+	place_give(adm, session);
+	if (session->peer_gone) {
+		session_free(&adm->table, session);
+		return;
+	}
+	session->end_reason = reason;
+	session_move(&adm->table, session, SESSION_ENDED, now_ns);
+}
+
+void adm_refuse_as(struct adm *adm, struct session *session, enum adm_counter counter,
+	uint32_t reason, uint32_t retry_ms, uint64_t now_ns)
+{
+	adm_count(adm, counter);
+	if (retry_ms)
+		adm_release(adm, session);
+	if (!session->peer_gone)
+		adm_send_refusal(adm, session->peer, reason, retry_ms);
+	adm_end(adm, session, reason, now_ns);
+}
+
+void adm_refuse(struct adm *adm, struct session *session, enum adm_counter counter,
+	uint32_t retry_ms, uint64_t now_ns)
+{
+	adm_refuse_as(adm, session, counter, refusal_reasons[counter], retry_ms, now_ns);
+}
+
+struct adm_presence adm_presence_of(const struct session *session)
+{
+	return (struct adm_presence){
+		session_handle(session), session->ticket.character_id, session->epoch};
+}
+
+void adm_leave(struct adm *adm, struct session *session, uint32_t reason, uint64_t now_ns)
+{
+	struct adm_presence was = adm_presence_of(session);
+
+	if (session->state == SESSION_IN)
+		adm->ops.departed(adm->ops.ctx, &was);
+	session->end_reason = reason;
+	session_move(&adm->table, session, SESSION_LEAVING, now_ns);
+	send_remove(adm, session, reason);
+}

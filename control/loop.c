@@ -1,0 +1,288 @@
+/* The loop of the control thread: what goes out, what comes in, the order of a stop. */
+#include <string.h>
+#include <time.h>
+
+#include "common/handle.h"
+#include "common/log.h"
+#include "common/mono.h"
+#include "control/control_internal.h"
+
+/* Longest time of one ring's turn, in bursts; the others wait for theirs. */
+#define BURSTS_MAX 8u
+/* Rounds without a message until the timer slows down. */
+#define IDLE_ROUNDS      200u
+#define PRESENCE_BATCHES 16u
+
+/* ---- out: through the outboxes ---- */
+
+static void push(struct ctl *ctl, struct outbox *outbox, const struct msg *message)
+{
+	if (outbox_push(outbox, message))
+		return;
+	if (outbox->lost == 1)
+		sw_log(SW_LOG_ERROR, "control",
+			"ring %s takes nothing and %u slots wait: messages are lost",
+			msg_ring_name(outbox->ring), outbox->max);
+	counter_add(&ctl->counters[CTL_C_LOST], 1);
+}
+
+struct outbox *ctl_shard_outbox(struct ctl *ctl, uint32_t shard)
+{
+	return &ctl->outboxes[ctl->links.workers + shard];
+}
+
+struct outbox *ctl_world_outbox(struct ctl *ctl)
+{
+	return &ctl->outboxes[ctl->outbox_count - 1];
+}
+
+static void to_dataplane(void *ctx, uint32_t worker, const struct msg *message)
+{
+	struct ctl *ctl = ctx;
+
+	push(ctl, &ctl->outboxes[worker], message);
+}
+
+static void to_shard(void *ctx, uint32_t shard, const struct msg *message)
+{
+	push(ctx, ctl_shard_outbox(ctx, shard), message);
+}
+
+static void to_world(void *ctx, const struct msg *message)
+{
+	push(ctx, ctl_world_outbox(ctx), message);
+}
+
+static int claim(
+	void *ctx, uint64_t session, const uint8_t nonce[TICKET_NONCE_BYTES], uint64_t expire_s)
+{
+	return redis_keys_claim(((struct ctl *)ctx)->keys, session, nonce, expire_s);
+}
+
+static void release(void *ctx, uint64_t session, const uint8_t nonce[TICKET_NONCE_BYTES])
+{
+	redis_keys_release(((struct ctl *)ctx)->keys, session, nonce);
+}
+
+static void arrived(void *ctx, const struct adm_presence *presence)
+{
+	redis_keys_presence_put(((struct ctl *)ctx)->keys, presence);
+}
+
+static void departed(void *ctx, const struct adm_presence *presence)
+{
+	redis_keys_presence_drop(((struct ctl *)ctx)->keys, presence);
+}
+
+bool ctl_claimed(void *ctx, uint64_t session, enum adm_claim said)
+{
+	return adm_claimed(((struct ctl *)ctx)->adm, session, said, mono_ns());
+}
+
+void ctl_redis_changed(void *ctx, enum redis_link_state state, const char *sentence)
+{
+	struct ctl *ctl = ctx;
+
+	if (state == REDIS_LINK_CONNECTING)
+		return;
+	/* While it is away, the same sentence comes with every attempt: say it once. */
+	if (state == REDIS_LINK_UP || ctl->redis_up_ns)
+		sw_log(state == REDIS_LINK_UP ? SW_LOG_INFO : SW_LOG_WARN, "control", "%s",
+			sentence);
+	ctl->redis_up_ns = state == REDIS_LINK_UP ? mono_ns() : 0;
+	if (state != REDIS_LINK_UP)
+		return;
+	pthread_mutex_lock(&ctl->lock);
+	ctl->redis_was_up = true;
+	pthread_cond_broadcast(&ctl->changed);
+	pthread_mutex_unlock(&ctl->lock);
+	ctl_beat(ctl, mono_ns());
+}
+
+/* ---- the stop: shards, then the world ---- */
+
+static void finish(struct ctl *ctl)
+{
+	ctl_set_state(ctl, CTL_STOPPED);
+	ctl_beat(ctl, mono_ns());
+	uv_stop(&ctl->loop);
+}
+
+static void send_simple(struct ctl *ctl, struct outbox *outbox, enum msg_type type)
+{
+	struct msg message;
+
+	memset(&message, 0, sizeof(message));
+	msg_begin(&message, type, HANDLE_NONE, 0);
+	push(ctl, outbox, &message);
+}
+
+static void on_deadline(uv_timer_t *timer);
+
+static void flush_world(struct ctl *ctl)
+{
+	ctl_set_state(ctl, CTL_STOPPING_WORLD);
+	send_simple(ctl, ctl_world_outbox(ctl), MSG_WORLD_FLUSH);
+	/* A second more than the world takes for itself: its count is better than our guess. */
+	uv_timer_start(
+		&ctl->deadline_timer, on_deadline, ctl->config->node.stop_deadline_ms + 1000, 0);
+}
+
+static void on_deadline(uv_timer_t *timer)
+{
+	struct ctl *ctl = timer->data;
+
+	if (ctl->state == CTL_STOPPING_SHARDS) {
+		sw_log(SW_LOG_ERROR, "control",
+			"%u of %u shards did not stop in time: their players may not be saved",
+			ctl->shards_left, ctl->links.shards);
+		flush_world(ctl); /* what did reach the world is to be kept */
+	} else {
+		sw_log(SW_LOG_ERROR, "control", "the world did not say that all is saved, in time");
+		ctl->unsaved = UINT32_MAX;
+		finish(ctl);
+	}
+}
+
+void ctl_begin_stop(struct ctl *ctl)
+{
+	if (ctl->state != CTL_READY && ctl->state != CTL_STARTING)
+		return;
+	sw_log(SW_LOG_INFO, "control", "stopping: nobody is let in any more");
+	ctl_set_state(ctl, CTL_STOPPING_SHARDS);
+	adm_stop(ctl->adm, mono_ns());
+	for (uint32_t s = 0; s < ctl->links.shards; s++)
+		send_simple(ctl, ctl_shard_outbox(ctl, s), MSG_SHARD_STOP);
+	uv_timer_start(
+		&ctl->deadline_timer, on_deadline, ctl->config->node.stop_deadline_ms / 2, 0);
+	ctl_beat(ctl, mono_ns());
+}
+
+static void on_shard_stopped(struct ctl *ctl, uint32_t shard)
+{
+	if (ctl->shard_stopped[shard])
+		return;
+	ctl->shard_stopped[shard] = true;
+	ctl->shards_left--;
+	if (!ctl->shards_left && ctl->state == CTL_STOPPING_SHARDS)
+		flush_world(ctl);
+}
+
+static void on_world_flushed(struct ctl *ctl, const struct msg *message)
+{
+	struct msg_world_flushed body;
+
+	if (ctl->state != CTL_STOPPING_WORLD || message->payload_bytes != sizeof(body))
+		return;
+	memcpy(&body, msg_payload(message), sizeof(body));
+	/* What a silent shard kept is not in the world's count. */
+	ctl->unsaved = ctl->shards_left ? UINT32_MAX : body.unsaved;
+	if (body.unsaved)
+		sw_log(SW_LOG_ERROR, "control", "%u characters could not be saved", body.unsaved);
+	finish(ctl);
+}
+
+/* ---- in: the rings ---- */
+
+enum source { FROM_DATAPLANE, FROM_SHARD, FROM_WORLD };
+
+static uint32_t drain(struct ctl *ctl, struct msg_ring *ring, enum source source, uint32_t index,
+	uint64_t now_ns, uint64_t wall_s)
+{
+	uint32_t messages = 0, filled;
+
+	for (uint32_t burst = 0; burst < BURSTS_MAX; burst++) {
+		filled = msg_ring_pop(ring, ctl->burst, CTL_BURST_SLOTS);
+		for (const struct msg *message = ctl->burst; message < ctl->burst + filled;
+			message = msg_next(message)) {
+			messages++;
+			if (source == FROM_DATAPLANE)
+				adm_from_dataplane(ctl->adm, message, now_ns, wall_s);
+			else if (source == FROM_SHARD && message->type == MSG_SHARD_STOPPED)
+				on_shard_stopped(ctl, index);
+			else if (source == FROM_SHARD)
+				adm_from_shard(ctl->adm, index, message, now_ns);
+			else if (message->type == MSG_WORLD_FLUSHED)
+				on_world_flushed(ctl, message);
+			else
+				adm_from_world(ctl->adm, message, now_ns);
+		}
+		if (!filled)
+			break;
+	}
+	return messages;
+}
+
+static uint32_t flush_outboxes(struct ctl *ctl, bool *crowded)
+{
+	uint64_t waiting = 0, delayed = 0;
+
+	*crowded = false;
+	for (uint32_t i = 0; i < ctl->outbox_count; i++) {
+		waiting += outbox_flush(&ctl->outboxes[i]);
+		delayed += ctl->outboxes[i].delayed;
+		*crowded |= outbox_crowded(&ctl->outboxes[i]);
+	}
+	counter_put(&ctl->counters[CTL_C_WAITING], waiting);
+	counter_put(&ctl->counters[CTL_C_DELAYED], delayed);
+	return waiting > 0;
+}
+
+void ctl_on_drain(uv_timer_t *timer)
+{
+	struct ctl *ctl = timer->data;
+	uint64_t now_ns = mono_ns(), wall_s = (uint64_t)time(NULL);
+	uint32_t messages = 0;
+	bool crowded, busy;
+
+	flush_outboxes(ctl, &crowded);
+	/* Answers first: they end what new connections would add to. */
+	messages += drain(ctl, ctl->links.from_world, FROM_WORLD, 0, now_ns, wall_s);
+	for (uint32_t s = 0; s < ctl->links.shards; s++)
+		messages += drain(ctl, ctl->links.from_shard[s], FROM_SHARD, s, now_ns, wall_s);
+	for (uint32_t w = 0; w < ctl->links.workers && !crowded; w++)
+		messages +=
+			drain(ctl, ctl->links.from_dataplane[w], FROM_DATAPLANE, w, now_ns, wall_s);
+	if (crowded)
+		counter_add(&ctl->counters[CTL_C_HELD], 1);
+	if (now_ns - ctl->ticked_ns >= 10 * NS_PER_MS) {
+		adm_tick(ctl->adm, now_ns);
+		ctl->ticked_ns = now_ns;
+	}
+	redis_keys_flush(ctl->keys);
+	busy = flush_outboxes(ctl, &crowded) || messages;
+	counter_add(&ctl->counters[CTL_C_ROUNDS], 1);
+	counter_add(&ctl->counters[CTL_C_MESSAGES], messages);
+	ctl->idle_rounds = busy ? 0 : ctl->idle_rounds + 1;
+	uv_timer_start(
+		timer, ctl_on_drain, ctl->idle_rounds < IDLE_ROUNDS ? CTL_BUSY_MS : CTL_IDLE_MS, 0);
+}
+
+/* ---- each second ---- */
+
+void ctl_on_heartbeat(uv_timer_t *timer)
+{
+	struct ctl *ctl = timer->data;
+	uint64_t now_ns = mono_ns(), before_ns = now_ns - KEYS_PRESENCE_REFRESH_MS * NS_PER_MS;
+	struct adm_presence due[64];
+	uint32_t count;
+
+	ctl_beat(ctl, now_ns);
+	if (!ctl->redis_up_ns)
+		return;
+	/* Redis may have come back empty: then what was said before counts as not said. */
+	if (now_ns < KEYS_PRESENCE_REFRESH_MS * NS_PER_MS || before_ns < ctl->redis_up_ns)
+		before_ns = ctl->redis_up_ns;
+	for (uint32_t batch = 0; batch < PRESENCE_BATCHES; batch++) {
+		count = adm_presence_due(
+			ctl->adm, now_ns, before_ns, due, sizeof(due) / sizeof(due[0]));
+		for (uint32_t i = 0; i < count; i++)
+			redis_keys_presence_put(ctl->keys, &due[i]);
+		if (count < sizeof(due) / sizeof(due[0]))
+			break;
+	}
+	redis_keys_flush(ctl->keys);
+}
+
+const struct adm_ops ctl_adm_ops = {
+	NULL, to_dataplane, to_shard, to_world, claim, release, arrived, departed};
