@@ -110,22 +110,30 @@ stage_wrap=()
 # Megabytes for DPDK: packet buffers of the port, rings and engine tables of configs/dev.yaml.
 stage_memory_mb=512
 
-stage_server_start() {
-	local cpus memory
+# stage_spawn EAL-OPTION...: starts the server; fails when it does not become healthy.
+stage_spawn() {
+	local cpus
 	read -ra cpus <<<"$(stage_cpus)"
-	if [[ ${STORMWEIR_NO_HUGE:-} != 1 ]] && huge_borrow "$stage_dir" $((stage_memory_mb / 2)); then
-		memory=(--huge-dir "$stage_dir/huge" -m "$stage_memory_mb")
-	else
-		memory=(--no-huge -m "$stage_memory_mb")
-	fi
 	: >"$stage_log/stormweir.log"
-	ulimit -l unlimited 2>/dev/null # AF_XDP's packet memory is locked
 	process_spawn "$stage_dir/stormweir.pid" "$stage_log/stormweir.log" \
 		"${stage_wrap[@]}" "$stage_bin/stormweir" \
 		--lcores "0@${cpus[0]},1@${cpus[1]}" --no-pci --file-prefix "$stage_prefix" \
-		"${memory[@]}" --vdev "net_af_xdp0,iface=$stage_server_end,busy_budget=0" \
+		"$@" --vdev "net_af_xdp0,iface=$stage_server_end,busy_budget=0" \
 		-- --config "$stage_dir/node.yaml"
-	process_wait_for 60 "$stage_dir/stormweir.pid" stage_healthy && return 0
+	process_wait_for 60 "$stage_dir/stormweir.pid" stage_healthy
+}
+
+stage_server_start() {
+	ulimit -l unlimited 2>/dev/null # AF_XDP's packet memory is locked
+	if [[ ${STORMWEIR_NO_HUGE:-} != 1 ]] && huge_borrow "$stage_dir" $((stage_memory_mb / 2)); then
+		stage_spawn --huge-dir "$stage_dir/huge" -m "$stage_memory_mb" && return 0
+		# Free pages belong to whoever takes them first, and someone may have been quicker.
+		if grep -q 'EAL: .*Cannot init memory' "$stage_log/stormweir.log"; then
+			stage_server_stop && stage_spawn --no-huge -m "$stage_memory_mb" && return 0
+		fi
+	else
+		stage_spawn --no-huge -m "$stage_memory_mb" && return 0
+	fi
 	tail -n 20 "$stage_log/stormweir.log" >&2
 	stage_fail "stormweir did not become healthy; its log is $stage_log/stormweir.log"
 }

@@ -56,7 +56,8 @@ huge_pages=/sys/kernel/mm/hugepages/hugepages-2048kB
 huge_change() {
 	(
 		flock 8
-		echo $(($(cat $huge_pages/nr_hugepages) + $1)) >$huge_pages/nr_hugepages
+		pages=$(($(cat $huge_pages/nr_hugepages) + $1))
+		echo $((pages > 0 ? pages : 0)) >$huge_pages/nr_hugepages
 	) 8>/run/lock/stormweir-hugepages.lock 2>/dev/null
 }
 
@@ -81,7 +82,7 @@ huge_borrow() {
 
 # huge_return DIR: unmounts and gives back what huge_borrow added; nothing borrowed is fine.
 huge_return() {
-	local dir=$1 added boot free
+	local dir=$1 added boot
 	while mountpoint -q "$dir/huge"; do
 		rm -f "$dir/huge"/*
 		umount "$dir/huge" || umount -l "$dir/huge" || break
@@ -90,8 +91,8 @@ huge_return() {
 	read -r added boot <"$dir/huge.added"
 	# A reboot has given everything back already.
 	[[ $boot == "$(cat /proc/sys/kernel/random/boot_id)" ]] || added=0
-	free=$(cat $huge_pages/free_hugepages)
-	((added <= free)) || added=$free
+	# Pages that someone else has taken meanwhile go back when he lets go: the kernel counts them as
+	# surplus.
 	((added == 0)) || huge_change $((-added))
 	rm -f "$dir/huge.added"
 }

@@ -79,7 +79,7 @@ services_postgres_start() {
 		process_spawn "$dir/postgres.pid" "$dir/postgres.log" \
 			"$services_root/tests/lib/as_postgres" "$bin/postgres" -D "$data" \
 			-c listen_addresses= -c "unix_socket_directories=$run" -c "fsync=$fsync" \
-			-c max_connections=40 -c shared_buffers=64MB -c jit=off \
+			-c max_connections=40 -c shared_buffers=64MB -c huge_pages=off -c jit=off \
 			-c dynamic_shared_memory_type=mmap -c log_checkpoints=off
 		if process_wait_for 60 "$dir/postgres.pid" services_sql "$dir" postgres 'SELECT 1'; then
 			services_database "$dir" && return 0
