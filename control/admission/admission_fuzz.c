@@ -1,0 +1,247 @@
+/* Fuzz target: whatever clients, shards, the world and Redis say, in any order, admission reads
+ * nothing outside it, stays consistent (its CHECKs), and a ticket that passes is in its limits. The
+ * first byte chooses: raw client bytes, a raw ticket, a well-signed body, or a script of events. */
+#include <stdlib.h>
+#include <string.h>
+
+#include <sodium.h>
+
+#include "common/handle.h"
+#include "common/mono.h"
+#include "control/admission/admission.h"
+#include "control/admission/ticket_key.h"
+#include "control/admission/utf8.h"
+#include "proto/client.pb-c.h"
+
+#define WALL 1800000000ull
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static struct ticket_key key;
+static struct config_ticket_key keys[1];
+static struct sw_config config;
+static uint8_t ready_ticket[4][TICKET_BYTES_MAX];
+static size_t ready_bytes[4];
+
+/* The newest sessions that admission spoke of: what the script answers about. */
+static uint64_t recent[4];
+static uint32_t recent_count;
+
+static void check(bool good)
+{
+	if (!good)
+		abort();
+}
+
+static void set_up(void)
+{
+	check(!ticket_init());
+	ticket_key_new(&key, 1);
+	keys[0].id = 1;
+	memcpy(keys[0].public_key, key.public_key, 32);
+	config.node.realm_id = 1;
+	config.enet.peers_max = 4;
+	config.admission.players_max = 3;
+	config.admission.hello_deadline_ms = 5000;
+	config.admission.ticket_key_count = 1;
+	config.admission.ticket_keys[0] = keys[0];
+	config.map_count = 1;
+	strcpy(config.maps[0].name, "m");
+	strcpy(config.admission.first_map, "m");
+	for (uint32_t i = 0; i < 4; i++) {
+		struct ticket ticket = {.realm_id = 1,
+			.account_id = 1 + i / 3,
+			.character_id = 1 + i / 2,
+			.issued_unix_s = WALL,
+			.expires_unix_s = WALL + 60,
+			.name = "n"};
+
+		ready_bytes[i] = ticket_sign(ready_ticket[i], &ticket, 1, key.secret_key);
+	}
+}
+
+static void check_ticket(const uint8_t *data, size_t size)
+{
+	struct ticket ticket;
+
+	if (ticket_check(&ticket, data, size, keys, 1, 1, WALL) != TICKET_FAULT_NONE)
+		return;
+	check(ticket.character_id && ticket.account_id && ticket.realm_id == 1);
+	check(memchr(ticket.name, 0, sizeof(ticket.name)) && ticket.name[0]);
+	check(utf8_is_text(ticket.name, strlen(ticket.name)));
+}
+
+static void check_signed_body(const uint8_t *body, size_t size)
+{
+	static const char context[] = "stormweir-ticket-1";
+	uint8_t text[sizeof(context) + 400], signature[64], out[600];
+	Sw__SignedTicket outer = SW__SIGNED_TICKET__INIT;
+
+	if (size > 400)
+		return;
+	memcpy(text, context, sizeof(context) - 1);
+	memcpy(text + sizeof(context) - 1, body, size);
+	crypto_sign_detached(signature, NULL, text, sizeof(context) - 1 + size, key.secret_key);
+	outer.body = (ProtobufCBinaryData){size, text + sizeof(context) - 1};
+	outer.signature = (ProtobufCBinaryData){64, signature};
+	outer.key_id = 1;
+	check_ticket(out, sw__signed_ticket__pack(&outer, out));
+}
+
+static void remember(uint64_t session)
+{
+	recent[recent_count++ % 4] = session;
+}
+
+static void to_dataplane(void *ctx, uint32_t worker, const struct msg *message)
+{
+	(void)ctx;
+	(void)message;
+	check(worker < 2);
+}
+
+static void to_shard(void *ctx, uint32_t shard, const struct msg *message)
+{
+	(void)ctx;
+	check(shard == 0);
+	remember(message->subject);
+}
+
+static void to_world(void *ctx, const struct msg *message)
+{
+	(void)ctx;
+	remember(message->subject);
+}
+
+static int claim(void *ctx, uint64_t session, const uint8_t *nonce, uint64_t expire_s)
+{
+	(void)ctx;
+	(void)nonce;
+	check(expire_s > 0);
+	remember(session);
+	return 0;
+}
+
+static void release(void *ctx, uint64_t session, const uint8_t *nonce)
+{
+	(void)ctx;
+	(void)session;
+	(void)nonce;
+}
+
+static void presence(void *ctx, const struct adm_presence *who)
+{
+	(void)ctx;
+	check(who->session && who->character_id);
+}
+
+/* One message of a type, with the script's bytes as its payload. */
+static const struct msg *message(struct msg_buffer *buffer, enum msg_type type, uint64_t peer,
+	const void *body, size_t bytes)
+{
+	uint8_t *payload = msg_begin(buffer->slot, type, peer, (uint32_t)bytes);
+
+	if (bytes)
+		memcpy(payload, body, bytes);
+	buffer->slot[0].flags = MSG_SEND_RELIABLE;
+	return buffer->slot;
+}
+
+static void hello(
+	struct adm *adm, struct msg_buffer *buffer, uint64_t peer, uint32_t which, uint64_t now_ns)
+{
+	uint8_t data[1024] = {SW_MSG_HELLO};
+	Sw__Hello body = SW__HELLO__INIT;
+
+	body.protocol_version = SW_PROTOCOL_VERSION;
+	body.ticket = (ProtobufCBinaryData){ready_bytes[which], ready_ticket[which]};
+	adm_from_dataplane(adm,
+		message(buffer, MSG_PEER_PACKET, peer, data, 1 + sw__hello__pack(&body, data + 1)),
+		now_ns, WALL);
+}
+
+/* Two bytes an event. */
+static void run_script(const uint8_t *data, size_t size)
+{
+	const struct adm_ops ops = {
+		NULL, to_dataplane, to_shard, to_world, claim, release, presence, presence};
+	struct adm *adm = adm_new(&config, 2, 1, &ops);
+	static struct msg_buffer buffer;
+	struct adm_presence due[4];
+	uint64_t now_ns = NS_PER_S;
+
+	check(adm != NULL);
+	for (; size >= 2; data += 2, size -= 2) {
+		uint8_t what = data[0] % 12, arg = data[1];
+		uint64_t peer = handle_make(arg & 1, 1 + (arg >> 4), arg >> 1 & 7);
+		const struct msg_peer_connected connected = {.port = 1};
+		const struct msg_character_loaded loaded = {
+			.session = recent[arg & 3], .result = arg >> 2 & 3, .epoch = 1};
+		const struct msg_player_refused said = {
+			.session = recent[arg & 3], .reason = arg >> 2};
+		static const enum msg_type shard_types[] = {
+			MSG_PLAYER_JOINED, MSG_PLAYER_LEFT, MSG_PLAYER_REFUSED, MSG_NONE};
+
+		now_ns += arg * NS_PER_MS;
+		if (what < 2)
+			adm_from_dataplane(adm,
+				message(&buffer, MSG_PEER_CONNECTED, peer, &connected,
+					sizeof(connected)),
+				now_ns, WALL);
+		else if (what < 4)
+			hello(adm, &buffer, peer, arg >> 5 & 3, now_ns);
+		else if (what == 4)
+			adm_from_dataplane(
+				adm, message(&buffer, MSG_PEER_GONE, peer, NULL, 0), now_ns, WALL);
+		else if (what < 7)
+			adm_claimed(adm, recent[arg & 3], (enum adm_claim)(arg % 5 ? 0 : arg % 3),
+				now_ns);
+		else if (what == 7)
+			adm_from_world(adm,
+				message(&buffer, MSG_CHARACTER_LOADED, 0, &loaded, sizeof(loaded)),
+				now_ns);
+		else if (what < 10)
+			adm_from_shard(adm, arg >> 7,
+				message(&buffer, shard_types[arg >> 2 & 3], 0, &said, sizeof(said)),
+				now_ns);
+		else if (what == 10)
+			adm_from_dataplane(adm,
+				message(&buffer, MSG_PEER_PACKET, peer, data,
+					size < 40 ? size : 40),
+				now_ns, WALL);
+		else if (arg == 255)
+			adm_stop(adm, now_ns);
+		else
+			now_ns += arg * 100 * NS_PER_MS;
+		adm_tick(adm, now_ns);
+		adm_presence_due(adm, now_ns, now_ns, due, 4);
+	}
+	adm_free(adm);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static bool done;
+	struct hello read;
+
+	if (!done)
+		set_up();
+	done = true;
+	if (!size)
+		return 0;
+	memset(recent, 0, sizeof(recent));
+	switch (data[0] & 3) {
+	case 0:
+		hello_read(&read, data + 1, size - 1, SW_CHANNEL_SESSION, MSG_SEND_RELIABLE);
+		break;
+	case 1:
+		check_ticket(data + 1, size - 1);
+		break;
+	case 2:
+		check_signed_body(data + 1, size - 1);
+		break;
+	default:
+		run_script(data + 1, size - 1);
+	}
+	return 0;
+}
