@@ -12,9 +12,10 @@
 #define OWED_MAX 1024u
 
 struct route_peer {
-	uint64_t peer;                 /* HANDLE_NONE: nobody */
-	uint32_t to;                   /* shard + 1 */
-	bool control_told, shard_told; /* of its leave */
+	uint64_t peer; /* HANDLE_NONE: nobody */
+	uint32_t to;   /* shard + 1 */
+	bool leaving;  /* owes its leave to one of the two below, or both */
+	bool control_told, shard_told;
 };
 
 struct owed {
@@ -222,6 +223,7 @@ bool dp_route_disconnected(void *ctx, uint64_t peer, uint32_t data, enum sw_enet
 	/* Told completely before: a repeat does no harm. */
 	if (!entry)
 		return true;
+	entry->leaving = true;
 	if (!entry->control_told)
 		entry->control_told = tell_gone(route, route->links.to_control, peer, data, reason);
 	if (entry->to && !entry->shard_told)
@@ -253,8 +255,9 @@ bool dp_route_set(struct dp_route *route, uint32_t from_shard, uint64_t peer, ui
 		count(route, DP_C_RING_UNKNOWN);
 		return true;
 	}
-	/* Told to control already: the peer is gone, whatever its entry still owes a shard. */
-	if (!entry || entry->control_told) {
+	/* Leaving: the peer is gone, whatever its entry still owes. A new route now would be a
+	 * ghost: nobody would tell its shard. */
+	if (!entry || entry->leaving) {
 		if (!answer_gone(route, from_shard, peer))
 			return false;
 		count(route, DP_C_ROUTES_STALE);
