@@ -12,7 +12,7 @@
 /* What one client does: stop and wait, so that what was acknowledged is known. */
 struct actor {
 	struct client client;
-	uint64_t peer;         /* as control was told; HANDLE_NONE before and after */
+	uint64_t peer;         /* the newest that control was told of; HANDLE_NONE: gone */
 	uint32_t sent;         /* number of the reliable message under way, 1 and up */
 	uint32_t acknowledged; /* number of the last that was */
 	uint32_t connects;
@@ -142,9 +142,9 @@ static void consume(void)
 		if (stopped[ring])
 			continue;
 		slots = msg_ring_pop(ring ? world.links.to_shard[ring - 1] : world.links.to_control,
-			world.popped[0].slot, 2 * MSG_SLOTS_MAX);
-		for (uint32_t at = 0; at < slots; at += world.popped[0].slot[at].slots) {
-			const struct msg *message = &world.popped[0].slot[at];
+			world.popped, 2 * MSG_SLOTS_MAX);
+		for (uint32_t at = 0; at < slots; at += world.popped[at].slots) {
+			const struct msg *message = &world.popped[at];
 
 			if (ring)
 				shard_hears(ring - 1, message);

@@ -22,7 +22,7 @@ struct world {
 	struct dp_links links;
 	struct dp_worker *worker;
 	uint64_t now_ns;
-	struct msg_buffer popped[2]; /* room for MSG_SLOTS_MAX + 1 slots */
+	struct msg popped[2 * MSG_SLOTS_MAX] __attribute__((aligned(64)));
 };
 
 struct client {
@@ -93,20 +93,20 @@ static inline const struct msg *pop(struct world *world, struct msg_ring *ring)
 {
 	/* One message at a time would be simpler if rings popped one: tests drain and take the
 	 * first, and so look at rings that hold one message. */
-	uint32_t slots = msg_ring_pop(ring, world->popped[0].slot, 2 * MSG_SLOTS_MAX);
+	uint32_t slots = msg_ring_pop(ring, world->popped, 2 * MSG_SLOTS_MAX);
 
 	if (!slots)
 		return NULL;
-	assert_int_equal(slots, world->popped[0].slot[0].slots);
-	return world->popped[0].slot;
+	assert_int_equal(slots, world->popped[0].slots);
+	return world->popped;
 }
 
 static inline uint32_t drain(struct world *world, struct msg_ring *ring)
 {
 	uint32_t slots, messages = 0;
 
-	while ((slots = msg_ring_pop(ring, world->popped[0].slot, 2 * MSG_SLOTS_MAX)))
-		for (uint32_t at = 0; at < slots; at += world->popped[0].slot[at].slots)
+	while ((slots = msg_ring_pop(ring, world->popped, 2 * MSG_SLOTS_MAX)))
+		for (uint32_t at = 0; at < slots; at += world->popped[at].slots)
 			messages++;
 	return messages;
 }

@@ -220,10 +220,9 @@ static void a_route_ends_behind_the_last_message(void **state)
 	shard_route(&world, 1, peer, 2);
 	client_unreliable(&client, "\x41 2", 3);
 	step(&world, 1);
-	assert_int_equal(
-		msg_ring_pop(world.links.to_shard[0], world.popped[0].slot, 2 * MSG_SLOTS_MAX),
+	assert_int_equal(msg_ring_pop(world.links.to_shard[0], world.popped, 2 * MSG_SLOTS_MAX),
 		2); /* the packet and the marker, a slot each */
-	message = world.popped[0].slot;
+	message = world.popped;
 	assert_int_equal(message->type, MSG_PEER_PACKET);
 	assert_int_equal(msg_next(message)->type, MSG_ROUTE_END);
 	assert_int_equal(msg_next(message)->peer, peer);
