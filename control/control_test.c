@@ -65,7 +65,8 @@ static void rig_init(struct rig *rig, uint32_t to_dataplane_slots)
 	rig->links.from_world = msg_ring_new("world-control", 4096);
 	rig->links.to_world = msg_ring_new("control-world", 4096);
 	rig->links.shard_last_tick_ns[0] = &rig->last_tick_ns;
-	atomic_store(&rig->last_tick_ns, mono_ns());
+	/* Far enough ahead to be "just now" for the whole test. */
+	atomic_store(&rig->last_tick_ns, mono_ns() + 3600 * NS_PER_S);
 }
 
 static void rig_start(struct rig *rig)
@@ -292,7 +293,6 @@ static void test_health(void **state)
 	atomic_store(&rig.last_tick_ns, 1);
 	until_http(ops, "/health", 503, "0 of 1 shards tick");
 	until_http(ops, "/ready", 503, "not ready");
-	/* Far enough ahead for the rest of the test. */
 	atomic_store(&rig.last_tick_ns, mono_ns() + 3600 * NS_PER_S);
 	until_http(ops, "/health", 200, "1 of 1 shards tick");
 	redis_fixture_kill(&rig.server);
@@ -457,6 +457,130 @@ static void test_silent_stop(void **state)
 	rig_fini(&rig);
 }
 
+/* Pops everything from a ring into each(message); returns how many. */
+static uint32_t take_all(struct msg_ring *ring, struct rig *rig,
+	void (*each)(struct rig *rig, const struct msg *message))
+{
+	static struct msg out[4 * MSG_SLOTS_MAX];
+	uint32_t filled, count = 0;
+
+	while ((filled = msg_ring_pop(ring, out, 4 * MSG_SLOTS_MAX)))
+		for (const struct msg *message = out; message < out + filled;
+			message = msg_next(message), count++)
+			each(rig, message);
+	return count;
+}
+
+#define STORM 1500u
+
+static struct {
+	uint64_t session[STORM]; /* of each peer on the shard; 0: none */
+	bool ended[STORM];
+	uint32_t joined, refused;
+} storm;
+
+static void storm_load(struct rig *rig, const struct msg *message)
+{
+	struct msg_character_loaded loaded = {.epoch = 1, .session = message->subject};
+
+	assert_int_equal(message->type, MSG_CHARACTER_LOAD);
+	push(rig->links.from_world, MSG_CHARACTER_LOADED, 0, &loaded, sizeof(loaded), 0);
+}
+
+static void storm_shard(struct rig *rig, const struct msg *message)
+{
+	struct msg_player_joined joined = {.session = message->subject, .actor_id = 1};
+	uint32_t i = handle_index(message->peer);
+
+	if (message->type == MSG_PLAYER_JOIN) {
+		assert_int_equal(storm.session[i], 0);
+		storm.session[i] = message->subject;
+		storm.joined++;
+		push(rig->links.from_shard[0], MSG_PLAYER_JOINED, 0, &joined, sizeof(joined), 0);
+	} else if (message->type == MSG_PLAYER_REMOVE && storm.session[i]) {
+		left(rig, message->subject);
+		storm.session[i] = 0;
+	}
+}
+
+static void storm_dataplane(struct rig *rig, const struct msg *message)
+{
+	uint32_t i = handle_index(message->peer);
+
+	if (message->type != MSG_PEER_DISCONNECT || storm.ended[i])
+		return;
+	storm.ended[i] = true;
+	storm.refused++;
+	gone(rig, message->peer);
+}
+
+static void storm_pump(struct rig *rig)
+{
+	uint32_t count = take_all(rig->links.to_world, rig, storm_load);
+
+	count += take_all(rig->links.to_shard[0], rig, storm_shard);
+	count += take_all(rig->links.to_dataplane[0], rig, storm_dataplane);
+	if (!count)
+		nap();
+}
+
+/* Many at once, over small rings, while Redis dies and comes back twice: each is let in or told why
+ * not, and in the end nobody is left. */
+static void test_storm(void **state)
+{
+	uint64_t until_ns = mono_ns() + 60 * NS_PER_S, begun_ns;
+	size_t present = 1;
+	struct rig rig;
+
+	(void)state;
+	memset(&storm, 0, sizeof(storm));
+	rig_init(&rig, 512);
+	rig.config.admission.players_max = STORM;
+	rig_start(&rig);
+	begun_ns = mono_ns();
+	for (uint32_t i = 0; i < STORM; i++) {
+		struct ticket ticket = new_ticket(1 + i);
+
+		say_hello(&rig, handle_make(0, 1, i), &ticket);
+		storm_pump(&rig);
+		if (i == STORM / 4 || i == STORM / 2)
+			redis_fixture_kill(&rig.server);
+		if (i == STORM / 3 || i == STORM * 2 / 3)
+			redis_fixture_start(&rig.server, NULL, NULL);
+	}
+	while (storm.joined + storm.refused < STORM && mono_ns() < until_ns)
+		storm_pump(&rig);
+	print_message("%u let in, %u refused, %.0f logins a second\n", storm.joined, storm.refused,
+		STORM / ((double)(mono_ns() - begun_ns) / NS_PER_S));
+	assert_int_equal(storm.joined + storm.refused, STORM);
+	assert_true(storm.joined > 0 && storm.refused > 0);
+	for (uint32_t i = 0; i < STORM; i++)
+		if (!storm.ended[i])
+			gone(&rig, handle_make(0, 1, i));
+	while (take_all(rig.links.to_shard[0], &rig, storm_shard) || mono_ns() < until_ns) {
+		redisReply *reply = ask(&rig, "GET t{node}:node-1");
+		bool empty = reply->str && strstr(reply->str, "\"sessions\":0,");
+
+		freeReplyObject(reply);
+		if (empty)
+			break;
+		nap();
+	}
+	until(&rig, "GET t{node}:node-1", "\"sessions\":0,\"players\":0,\"places\":0", 0);
+	for (int i = 0; i < 5000; i++) {
+		redisReply *reply = ask(&rig, "KEYS t{presence}*");
+
+		present = reply->elements;
+		freeReplyObject(reply);
+		if (!present)
+			break;
+		nap();
+	}
+	assert_int_equal(present, 0);
+	stop(&rig, 0);
+	rig_fini(&rig);
+}
+
 static int setup(void **state)
 {
 	(void)state;
@@ -476,6 +600,7 @@ int main(void)
 		cmocka_unit_test(test_ticket_given_back),
 		cmocka_unit_test(test_full_ring),
 		cmocka_unit_test(test_silent_stop),
+		cmocka_unit_test(test_storm),
 	};
 
 	return cmocka_run_group_tests(tests, setup, NULL);
