@@ -224,7 +224,7 @@ enum swc_state swc_service(struct swc_client *client, uint64_t now_ns)
 	if (client->peer && client->session.state == SWC_LEAVING &&
 		now_ns >= client->leave_deadline_ns) {
 		enet_peer_disconnect_now(client->peer, SW_REASON_NONE);
-		closed(client, SW_REASON_NONE, false);
+		closed(client, SW_REASON_NONE, true);
 	}
 	if (client->sent) {
 		enet_host_flush(client->host);

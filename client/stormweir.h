@@ -166,7 +166,7 @@ struct swc_event {
 			uint32_t reason; /* enum sw_disconnect_reason; 0 if timed_out or we left */
 			const char *text;
 			bool timed_out; /* no answer, or the server fell silent */
-			bool by_us;
+			bool by_us;     /* with timed_out: the server did not confirm our leave */
 		} disconnected;
 	};
 };

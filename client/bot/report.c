@@ -24,6 +24,7 @@ void report_totals(const struct bot *bots, uint32_t count, struct totals *totals
 		totals->playing += swc_state(bot->client) == SWC_PLAYING;
 		totals->closed += bot->closed;
 		totals->refused += bot->refused;
+		totals->unconfirmed += bot->left_by_us && bot->timed_out;
 		totals->updates += stats->updates;
 		totals->entity_states += stats->entity_states;
 		totals->enters += stats->enters;
@@ -91,8 +92,9 @@ static json_t *bot_json(const struct bot *bot)
 			json, "refused", json_string(swc_reason_name(bot->refused_reason)));
 	if (bot->closed) {
 		json_object_set_new(json, "disconnect",
-			json_string(bot->timed_out    ? "TIMED_OUT"
-				    : bot->left_by_us ? "LEFT"
+			json_string(bot->timed_out && bot->left_by_us ? "LEFT_UNCONFIRMED"
+				    : bot->timed_out                  ? "TIMED_OUT"
+				    : bot->left_by_us                 ? "LEFT"
 						      : swc_reason_name(bot->disconnect_reason)));
 		json_object_set_new(json, "disconnect_text", json_string(bot->end_text));
 	}
@@ -110,13 +112,14 @@ int report_write(const char *path, const struct bot *bots, uint32_t count)
 	for (uint32_t i = 0; i < count; i++)
 		json_array_append_new(list, bot_json(&bots[i]));
 	report_totals(bots, count, &totals);
-	json = json_pack("{s:{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}, s:o}",
+	json = json_pack(
+		"{s:{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}, s:o}",
 		"totals", "bots", N(totals.bots), "well", N(totals.well), "connected",
 		N(totals.connected), "joined", N(totals.joined), "refused", N(totals.refused),
 		"updates", N(totals.updates), "enters", N(totals.enters), "leaves",
 		N(totals.leaves), "reliable_lost", N(totals.reliable_lost), "corrections",
 		N(totals.corrections), "inputs", N(totals.inputs), "unreadable",
-		N(totals.unreadable), "bots", list);
+		N(totals.unreadable), "leaves_unconfirmed", N(totals.unconfirmed), "bots", list);
 	if (!json)
 		return -ENOMEM;
 	errno = 0;
