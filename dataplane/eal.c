@@ -82,6 +82,37 @@ static bool has_argument(int argc, char **argv, const char *name)
 	return false;
 }
 
+/* The value of --name=value or --name value; NULL when it is not given. */
+static const char *argument(int argc, char **argv, const char *name)
+{
+	size_t n = strlen(name);
+
+	for (int i = 1; i < argc && strcmp(argv[i], "--"); i++) {
+		if (!strncmp(argv[i], name, n) && argv[i][n] == '=')
+			return argv[i] + n + 1;
+		if (!strcmp(argv[i], name) && i + 1 < argc)
+			return argv[i + 1];
+	}
+	return NULL;
+}
+
+/* The process that runs under this prefix already: it holds EAL's lock. 0: none, or not known. */
+static pid_t prefix_owner(const char *prefix)
+{
+	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+	char path[512];
+	int fd;
+
+	snprintf(path, sizeof(path), "/var/run/dpdk/%s/config", prefix);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	if (fcntl(fd, F_GETLK, &lock) || lock.l_type == F_UNLCK)
+		lock.l_pid = 0;
+	close(fd);
+	return lock.l_pid;
+}
+
 static int explain_hugepages(FILE *errors)
 {
 	long total = hugepages("nr_hugepages");
@@ -147,8 +178,18 @@ static void explain_eal(int error, FILE *errors)
 
 int dp_eal_init(int argc, char **argv, FILE *errors)
 {
+	const char *prefix = argument(argc, argv, "--file-prefix");
+	pid_t owner = prefix_owner(prefix ? prefix : "rte");
 	int used;
 
+	if (owner) {
+		fprintf(errors,
+			"eal: process %d runs under the file prefix \"%s\" already: stop it, or "
+			"give this "
+			"one its own with --file-prefix\n",
+			(int)owner, prefix ? prefix : "rte");
+		return -EAGAIN;
+	}
 	if (!has_argument(argc, argv, "--no-huge")) {
 		if (hugepages("free_hugepages") == 0)
 			return explain_hugepages(errors);
@@ -162,7 +203,7 @@ int dp_eal_init(int argc, char **argv, FILE *errors)
 	rte_errno = 0;
 	used = rte_eal_init(argc, argv);
 	if (used < 0) {
-		int error = rte_errno > 0 ? rte_errno : EINVAL;
+		int error = rte_errno > 0 ? rte_errno : EIO;
 
 		explain_eal(error, errors);
 		return -error;
@@ -251,6 +292,9 @@ void dp_eal_explain_missing(const char *device, FILE *errors)
 	else
 		fprintf(errors,
 			"  a virtual port is made by an EAL argument before \"--\", e.g. "
-			"--vdev=%s,iface=<veth>\n",
+			"--vdev=%s,iface=<veth>; if it was given, EAL's lines above say why it "
+			"could "
+			"not be made (no such interface, another XDP program on it, no "
+			"permission)\n",
 			device);
 }

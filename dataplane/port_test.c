@@ -2,6 +2,9 @@
  * work is refused with a sentence that names the limit and what to do, that a reset is waited for
  * and survived, and that closing gives everything back. */
 #include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 
 #include "dataplane/port.h"
 #include "dataplane/ring_port.h"
@@ -186,6 +189,51 @@ static void addresses(void **state)
 		assert_false(dp_port_address(*bad, &ip));
 }
 
+/* In a process of its own: EAL starts once in each. */
+static void a_prefix_in_use_is_named(void **state)
+{
+	char prefix[64], said[1024] = "", pid[16];
+	char *argv[] = {"test", "--no-huge", "--file-prefix", prefix, NULL};
+	char path[128];
+	FILE *log = fmemopen(said, sizeof(said), "w");
+	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
+	int fd, ready[2], done[2];
+	pid_t child;
+
+	(void)state;
+	snprintf(prefix, sizeof(prefix), "sw_lock_%d", (int)getpid());
+	snprintf(path, sizeof(path), "/var/run/dpdk/%s", prefix);
+	if (mkdir("/var/run/dpdk", 0700) && errno != EEXIST)
+		skip(); /* not root: EAL keeps its files elsewhere */
+	assert_int_equal(mkdir(path, 0700), 0);
+	strcat(path, "/config");
+	assert_int_equal(pipe(ready) | pipe(done), 0);
+	child = fork();
+	if (child == 0) {
+		char byte = 0;
+
+		fd = open(path, O_RDWR | O_CREAT, 0600);
+		if (fcntl(fd, F_SETLK, &lock) || write(ready[1], &byte, 1) != 1)
+			_exit(1);
+		close(done[1]);
+		_exit(read(done[0], &byte, 1) != 0);
+	}
+	close(done[0]);
+	assert_int_equal(read(ready[0], pid, 1), 1);
+	assert_int_equal(dp_eal_init(4, argv, log), -EAGAIN);
+	fclose(log);
+	snprintf(pid, sizeof(pid), "%d", (int)child);
+	assert_non_null(strstr(said, pid));
+	assert_non_null(strstr(said, prefix));
+	close(done[1]);
+	waitpid(child, NULL, 0);
+	close(ready[0]);
+	close(ready[1]);
+	unlink(path);
+	*strrchr(path, '/') = 0;
+	rmdir(path);
+}
+
 static void losses_can_be_read(void **state)
 {
 	struct ring_port wire = {0};
@@ -212,6 +260,7 @@ int main(void)
 		cmocka_unit_test(queues_are_dealt_to_workers),
 		cmocka_unit_test(addresses),
 		cmocka_unit_test(losses_can_be_read),
+		cmocka_unit_test(a_prefix_in_use_is_named),
 	};
 
 	return cmocka_run_group_tests_name("port", tests, ring_port_eal, ring_port_eal_end);

@@ -416,9 +416,12 @@ static void report(struct turn turns[SERVERS][TURNS_MAX])
 		ratio[n] = a->rate / b->rate;
 		cpu[n++] = b->cpu_ns / a->cpu_ns;
 	}
-	if (!n)
+	if (!n) {
 		printf("no pair of turns was quiet enough: try again, more --turns, or a larger "
-		       "--wait-max\n");
+		       "--wait-max\n{\"bench\": \"%s\", \"commit\": \"%s\", \"metrics\": {}}\n",
+			run.bench, run.commit);
+		return;
+	}
 	qsort(ratio, n, sizeof(ratio[0]), compare);
 	qsort(cpu, n, sizeof(cpu[0]), compare);
 	printf("{\"bench\": \"%s\", \"commit\": \"%s\", \"metrics\": {\"vs_stock\": {\"median\": "
