@@ -47,7 +47,9 @@ struct sw_enet_config {
 	uint32_t connects_per_s, connects_burst;               /* token bucket over all sources */
 	uint32_t source_connects_per_s, source_connects_burst; /* token bucket per address */
 	/* Memory, counted in blocks of 128 bytes with their heads. A released run is at most the hold
-	 * and two packets: the rings behind deliver() must be able to take that much when empty. */
+	 * and one packet: the rings behind deliver() must be able to take that much when empty.
+	 * ENet has no receiver's window: a hold below twice 64 KiB and a packet can stall a client that
+	 * sends much while it loses much (what is withheld fills its share in flight). */
 	uint32_t peer_hold_bytes; /* out-of-order and fragment memory of one peer; one packet of
 				   * packet_bytes_max comes on top, to assemble what is next */
 	uint32_t peer_queue_bytes; /* sends waiting or in flight of one peer; raised to one packet */

@@ -1,6 +1,6 @@
 /* rx_test.c: proves that every malformed datagram and command is refused by its own name, without
- * reading past its end (each lies in memory of exactly its length) and without an answer larger than
- * itself, and that the connection goes on. */
+ * reading past its end (each lies in memory of exactly its length) and without an answer larger
+ * than itself, and that the connection goes on. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -43,7 +43,8 @@ static void strangers(void **state)
 	(void)state;
 	raw_new(&raw, &(struct sw_enet_config){0});
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		assert_int_equal(raw_rx(&raw, &from, (const uint8_t *)cases[i].bytes, cases[i].count),
+		assert_int_equal(
+			raw_rx(&raw, &from, (const uint8_t *)cases[i].bytes, cases[i].count),
 			cases[i].refusal);
 		assert_int_equal(raw.peer_index, SW_ENET_NO_PEER);
 	}
@@ -94,26 +95,53 @@ static void malformed_commands(void **state)
 		{"\x8f\x00\x00\x00", 4, C(UNKNOWN_COMMAND)},
 		{"\x86\x00\x00\x01", 4, C(SHORT_COMMAND)},
 		{"\x86\x00\x00\x01\x00\x01", 6, C(BAD_LENGTH)},
-		{"\x86\x00\x00\x01\xff\xff" "a", 7, C(BAD_LENGTH)},
-		{"\x86\x04\x00\x01\x00\x01" "a", 7, C(BAD_CHANNEL)},
-		{"\x86\xff\x00\x01\x00\x01" "a", 7, C(BAD_CHANNEL)},
-		{"\x07\x00\x00\x00\x00\x01\x00\x02" "a", 9, C(BAD_LENGTH)},
-		{"\x07\x09\x00\x00\x00\x01\x00\x01" "a", 9, C(BAD_CHANNEL)},
-		{"\x49\x00\x00\x00\x00\x01\x40\x00" "a", 9, C(BAD_LENGTH)},
-		{"\x83\xff\x00\x01" "0123456789012345678901234567890123456789", 44,
-			C(UNEXPECTED_COMMAND)},
-		{"\x82\xff\x00\x01" "01234567890123456789012345678901234567890123", 48,
-			C(UNEXPECTED_COMMAND)},
+		{"\x86\x00\x00\x01\xff\xff"
+		 "a",
+			7, C(BAD_LENGTH)},
+		{"\x86\x04\x00\x01\x00\x01"
+		 "a",
+			7, C(BAD_CHANNEL)},
+		{"\x86\xff\x00\x01\x00\x01"
+		 "a",
+			7, C(BAD_CHANNEL)},
+		{"\x07\x00\x00\x00\x00\x01\x00\x02"
+		 "a",
+			9, C(BAD_LENGTH)},
+		{"\x07\x09\x00\x00\x00\x01\x00\x01"
+		 "a",
+			9, C(BAD_CHANNEL)},
+		{"\x49\x00\x00\x00\x00\x01\x40\x00"
+		 "a",
+			9, C(BAD_LENGTH)},
+		{"\x83\xff\x00\x01"
+		 "0123456789012345678901234567890123456789",
+			44, C(UNEXPECTED_COMMAND)},
+		{"\x82\xff\x00\x01"
+		 "01234567890123456789012345678901234567890123",
+			48, C(UNEXPECTED_COMMAND)},
 		/* start, length, count, number, total, offset */
 		{FRAGMENT("\x00\x00\0\0\0\2\0\0\0\0\0\0\0\2\0\0\0\0"), 24, C(BAD_FRAGMENT)},
-		{FRAGMENT("\x00\x01\0\0\0\0\0\0\0\0\0\0\0\2\0\0\0\0" "a"), 25, C(BAD_FRAGMENT)},
-		{FRAGMENT("\x00\x01\0\0\0\2\0\0\0\2\0\0\0\2\0\0\0\0" "a"), 25, C(BAD_FRAGMENT)},
-		{FRAGMENT("\x00\x01\0\0\0\2\0\0\0\0\0\0\0\1\0\0\0\0" "a"), 25, C(BAD_FRAGMENT)},
-		{FRAGMENT("\x00\x01\0\0\0\2\0\0\0\0\0\0\0\2\0\0\0\2" "a"), 25, C(BAD_FRAGMENT)},
-		{FRAGMENT("\x00\x01\0\0\0\2\0\0\0\0\0\0\0\2\0\0\0\1" "a"), 25, C(BAD_FRAGMENT)},
-		{FRAGMENT("\x00\x01\xff\xff\xff\xff\0\0\0\0\xff\xff\xff\xff\0\0\0\0" "a"), 25,
-			C(BAD_FRAGMENT)},
-		{FRAGMENT("\x00\x01\0\0\x70\0\0\0\0\0\0\0\x70\0\0\0\0\0" "a"), 25, C(OVERSIZE)},
+		{FRAGMENT("\x00\x01\0\0\0\0\0\0\0\0\0\0\0\2\0\0\0\0"
+			  "a"),
+			25, C(BAD_FRAGMENT)},
+		{FRAGMENT("\x00\x01\0\0\0\2\0\0\0\2\0\0\0\2\0\0\0\0"
+			  "a"),
+			25, C(BAD_FRAGMENT)},
+		{FRAGMENT("\x00\x01\0\0\0\2\0\0\0\0\0\0\0\1\0\0\0\0"
+			  "a"),
+			25, C(BAD_FRAGMENT)},
+		{FRAGMENT("\x00\x01\0\0\0\2\0\0\0\0\0\0\0\2\0\0\0\2"
+			  "a"),
+			25, C(BAD_FRAGMENT)},
+		{FRAGMENT("\x00\x01\0\0\0\2\0\0\0\0\0\0\0\2\0\0\0\1"
+			  "a"),
+			25, C(BAD_FRAGMENT)},
+		{FRAGMENT("\x00\x01\xff\xff\xff\xff\0\0\0\0\xff\xff\xff\xff\0\0\0\0"
+			  "a"),
+			25, C(BAD_FRAGMENT)},
+		{FRAGMENT("\x00\x01\0\0\x70\0\0\0\0\0\0\0\x70\0\0\0\0\0"
+			  "a"),
+			25, C(OVERSIZE)},
 	};
 	struct raw_client client;
 	uint8_t out[128], *p;
@@ -124,8 +152,8 @@ static void malformed_commands(void **state)
 		assert_true(raw_connect(&raw, &client, 1, 4));
 		p = raw_header(&client, out, 1);
 		memcpy(p, cases[i].bytes, cases[i].count);
-		assert_int_equal(raw_rx(&raw, &client.address, out, 4 + cases[i].count),
-			cases[i].refusal);
+		assert_int_equal(
+			raw_rx(&raw, &client.address, out, 4 + cases[i].count), cases[i].refusal);
 		assert_int_equal(raw_count(&raw, cases[i].refusal), 1);
 		assert_int_equal(raw.delivered_count, 0);
 		raw_service(&raw, 1);
@@ -134,7 +162,8 @@ static void malformed_commands(void **state)
 		} else {
 			assert_int_equal(raw.sent_count, 0); /* nothing was acknowledged */
 			p = raw_put_reliable(raw_header(&client, out, 2), 0, 1, "fine", 4);
-			assert_int_equal(raw_rx(&raw, &client.address, out, (uint32_t)(p - out)), 0);
+			assert_int_equal(
+				raw_rx(&raw, &client.address, out, (uint32_t)(p - out)), 0);
 			assert_int_equal(raw.delivered_count, 1);
 		}
 		raw_free(&raw);
@@ -188,14 +217,15 @@ static void commands_before_a_bad_one_stand(void **state)
 	p = raw_put_reliable(raw_header(&client, out, 5), 0, 1, "one", 3);
 	*p++ = 0x8f;
 	memset(p, 0, 3);
-	assert_int_equal(raw_rx(&raw, &client.address, out, (uint32_t)(p + 3 - out)),
-		C(UNKNOWN_COMMAND));
+	assert_int_equal(
+		raw_rx(&raw, &client.address, out, (uint32_t)(p + 3 - out)), C(UNKNOWN_COMMAND));
 	assert_int_equal(raw.delivered_count, 1);
 	raw_service(&raw, 0);
 	assert_int_equal(raw.sent_count, 1);
 	assert_int_equal(raw.sent[0].bytes, 12);
 
-	/* asked for an acknowledgement without a sent time: taken, not acknowledged, and no further */
+	/* asked for an acknowledgement without a sent time: taken, not acknowledged, and no further
+	 */
 	raw_forget(&raw);
 	p = raw_put_reliable(raw_header(&client, out, 5) - 2, 0, 2, "two", 3);
 	p = raw_put_reliable(p, 0, 3, "three", 5);
@@ -218,13 +248,11 @@ static void other_sources_and_sessions(void **state)
 	p = raw_put_reliable(raw_header(&client, out, 5), 0, 1, "x", 1);
 	other = client;
 	other.address.port++;
-	assert_int_equal(
-		raw_rx(&raw, &other.address, out, (uint32_t)(p - out)), C(UNKNOWN_PEER));
+	assert_int_equal(raw_rx(&raw, &other.address, out, (uint32_t)(p - out)), C(UNKNOWN_PEER));
 	other = client;
 	other.session = (other.session + 1) & 3;
 	raw_header(&other, out, 5);
-	assert_int_equal(
-		raw_rx(&raw, &client.address, out, (uint32_t)(p - out)), C(WRONG_SESSION));
+	assert_int_equal(raw_rx(&raw, &client.address, out, (uint32_t)(p - out)), C(WRONG_SESSION));
 	assert_int_equal(raw.delivered_count, 0);
 	raw_free(&raw);
 }
