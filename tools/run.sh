@@ -71,9 +71,11 @@ run() {
 }
 
 run_say() {
+	local memory=hugepages
+	[[ $stage_memory == --huge-dir ]] || memory='ordinary pages'
 	cat <<TEXT
 
-Stormweir is up on $wire_server_ip:7777 (AF_XDP on $stage_server_end), with $run_bots bots in namespace $stage_ns.
+Stormweir is up on $wire_server_ip:7777 (AF_XDP on $stage_server_end, $memory), with $run_bots bots in namespace $stage_ns.
 
   watch     curl -s http://127.0.0.1:$dev_http_port/metrics     and /health, /status
             tail -f $stage_log/stormweir.log

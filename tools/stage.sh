@@ -110,7 +110,8 @@ stage_wrap=()
 # Megabytes for DPDK: packet buffers of the port, rings and engine tables of configs/dev.yaml.
 stage_memory_mb=512
 
-# stage_spawn EAL-OPTION...: starts the server; fails when it does not become healthy.
+# stage_spawn EAL-OPTION...: starts the server; fails when it does not become healthy. stage_memory says
+# which memory it got: --huge-dir or --no-huge.
 stage_spawn() {
 	local cpus
 	read -ra cpus <<<"$(stage_cpus)"
@@ -120,6 +121,8 @@ stage_spawn() {
 		--lcores "0@${cpus[0]},1@${cpus[1]}" --no-pci --file-prefix "$stage_prefix" \
 		"$@" --vdev "net_af_xdp0,iface=$stage_server_end,busy_budget=0" \
 		-- --config "$stage_dir/node.yaml"
+	# shellcheck disable=SC2034 # for who sources this
+	stage_memory=$1
 	process_wait_for 60 "$stage_dir/stormweir.pid" stage_healthy
 }
 

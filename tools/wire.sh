@@ -61,17 +61,22 @@ huge_change() {
 	) 8>/run/lock/stormweir-hugepages.lock 2>/dev/null
 }
 
+# Pages that nobody uses and nobody has been promised.
+huge_free() {
+	echo $(($(cat $huge_pages/free_hugepages) - $(cat $huge_pages/resv_hugepages)))
+}
+
 # huge_borrow DIR PAGES: makes PAGES free 2 MiB pages and mounts them on DIR/huge. Fails, with nothing
 # changed, when the machine has none to give. What was added is noted in DIR/huge.added first.
 huge_borrow() {
 	local dir=$1 pages=$2 free
 	[[ -w $huge_pages/nr_hugepages ]] || return 1
-	free=$(cat $huge_pages/free_hugepages)
+	free=$(huge_free)
 	if ((free < pages)); then
 		echo "$((pages - free)) $(cat /proc/sys/kernel/random/boot_id)" >"$dir/huge.added"
 		huge_change $((pages - free))
 	fi
-	free=$(cat $huge_pages/free_hugepages)
+	free=$(huge_free)
 	mkdir -p "$dir/huge"
 	if ((free >= pages)) && mount -t hugetlbfs -o pagesize=2M,mode=700 none "$dir/huge" 2>/dev/null; then
 		return 0
