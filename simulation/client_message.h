@@ -33,4 +33,9 @@ struct sim_client_message {
 enum sim_parse sim_client_message_parse(uint8_t *memory, uint8_t channel, const uint8_t *bytes,
 	uint32_t count, struct sim_client_message *out);
 
+/* An InputBatch by protobuf-c alone, without type byte and without the quick way: what the fuzz
+ * target holds the quick way against. */
+enum sim_parse sim_client_input_reference(
+	uint8_t *memory, const uint8_t *bytes, uint32_t count, struct sim_client_message *out);
+
 #endif

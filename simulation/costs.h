@@ -5,21 +5,21 @@
 #define SW_SIMULATION_COSTS_H
 
 #define SIM_COST_MESSAGE   60    /* a ring message popped and its player found */
-#define SIM_COST_PARSE     300   /* a client message decoded */
+#define SIM_COST_PARSE     150   /* a client message decoded */
 #define SIM_COST_LIFE      500   /* a join, leave or owed message tried */
 #define SIM_COST_SEND      200   /* a message built and pushed */
 #define SIM_COST_SLOT      4     /* a table slot looked at */
-#define SIM_COST_INPUT     40    /* an input applied */
+#define SIM_COST_INPUT     120   /* an input applied */
 #define SIM_COST_MONSTER   25    /* a monster's tick */
 #define SIM_COST_SCRIPT    10000 /* a Lua handler */
-#define SIM_COST_RECORD    40    /* an entity record encoded */
-#define SIM_COST_CROSSING  1000  /* an actor changes its cell */
+#define SIM_COST_RECORD    60    /* an entity record encoded */
+#define SIM_COST_CROSSING  1500  /* an actor changes its cell */
 #define SIM_COST_CELL      5     /* a cell looked at */
 #define SIM_COST_COPY      8     /* a record copied into its cell */
-#define SIM_COST_VIEW      30    /* an observer without changes */
-#define SIM_COST_ENTER     60    /* an actor told to an observer */
+#define SIM_COST_VIEW      100   /* an observer with something to compare */
+#define SIM_COST_ENTER     120   /* an actor told to an observer */
 #define SIM_COST_CANDIDATE 4     /* an actor looked at in a rescan */
-#define SIM_COST_UPDATE    250   /* an update of whole cells */
-#define SIM_COST_PICK      10    /* a known actor looked at in a crowd */
+#define SIM_COST_UPDATE    400   /* an update of whole cells */
+#define SIM_COST_PICK      8     /* a known actor looked at in a crowd */
 
 #endif

@@ -47,6 +47,20 @@ static inline bool sim_window_has(
 	       row <= w->row1;
 }
 
+/* Distance in a crowd: the larger axis, in steps of one SIM_BUCKETS-th of the furthest that a
+ * window reaches. [0, SIM_BUCKETS). */
+#define SIM_BUCKETS 64u
+
+static inline uint32_t sim_distance_bucket(
+	const struct sim_map *m, const struct sim_entity *a, const struct sim_entity *b)
+{
+	uint32_t dx = (uint32_t)(a->x_mm > b->x_mm ? a->x_mm - b->x_mm : b->x_mm - a->x_mm);
+	uint32_t dy = (uint32_t)(a->y_mm > b->y_mm ? a->y_mm - b->y_mm : b->y_mm - a->y_mm);
+	uint64_t bucket = (dx > dy ? dx : dy) * (uint64_t)m->bucket_scale >> 32;
+
+	return bucket < SIM_BUCKETS ? (uint32_t)bucket : SIM_BUCKETS - 1;
+}
+
 /* Entities in a window. */
 uint32_t sim_window_count(const struct sim_map *m, const struct sim_window *w);
 

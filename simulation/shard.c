@@ -46,6 +46,7 @@ static void lay_out_map(struct layout *l, struct sim_map *m)
 	m->cell_bytes = take(l, slots * SIM_RECORD_MAX);                        /* E x 31 B */
 	m->moved = take(l, slots * sizeof(*m->moved));                          /* E x 4 B */
 	m->free_slots = take(l, players * sizeof(*m->free_slots));              /* P x 4 B */
+	m->order = take(l, players * sizeof(*m->order));                        /* P x 4 B */
 	m->picked = take(l, slots * sizeof(*m->picked));                        /* E x 4 B */
 	m->actions = take(l, (size_t)m->actions_max * sizeof(*m->actions));     /* 2 P x 16 B */
 }
@@ -89,6 +90,8 @@ static void size_map(struct sim_map *m)
 	}
 	m->cell_mm = cell_mm;
 	m->margin_mm = cell_mm / 8;
+	m->bucket_scale = (uint32_t)(((uint64_t)SIM_BUCKETS << 32) /
+				     ((SIM_CELL_RADIUS + 1) * cell_mm + 2 * m->margin_mm));
 	m->player_slots = config->players_max + config->players_max / 8 + 64;
 	m->monster_slots = config->monsters;
 	m->slots = m->player_slots + m->npc_slots + m->monster_slots;

@@ -18,7 +18,7 @@ static bool flush_may_go(struct sim_map *m, uint64_t now_ns)
 
 	if (m->players <= SIM_FLUSH_UNPACED || now_ns >= m->due_ns + m->period_ns / 2)
 		return true;
-	m->wait_ns = m->flush_ns + spread_ns * (m->cursor & ~(FLUSH_GROUP - 1)) / m->player_slots;
+	m->wait_ns = m->flush_ns + spread_ns * (m->cursor & ~(FLUSH_GROUP - 1)) / m->order_count;
 	return now_ns >= m->wait_ns;
 }
 
@@ -57,22 +57,21 @@ bool sim_stage_flush(struct sim_shard *s, struct sim_map *m, struct sim_slice *s
 		m->step = FLUSH;
 	}
 	while (m->step == FLUSH) {
-		if (m->cursor == m->player_slots) {
+		uint32_t slot;
+
+		if (m->cursor == m->order_count) {
 			m->wait_ns = 0;
 			m->step = AUTOSAVE;
 			m->cursor = m->beat % autosave_buckets(s, m);
 			break;
 		}
-		if (slice->left <= 0)
+		if (slice->left <= 0 || !flush_may_go(m, slice->now_ns))
 			return false;
-		if (sim_is_present(m, m->cursor) && !sim_player(m, m->cursor)->leave_wanted) {
-			if (!flush_may_go(m, slice->now_ns))
-				return false;
-			sim_player(m, m->cursor)->refusals = 0;
-			slice->left -= sim_update_step(s, m, m->cursor);
-		}
-		slice->left -= SIM_COST_SLOT;
-		m->cursor++;
+		sim_prefetch_player(m, m->cursor);
+		slot = m->order[m->cursor++];
+		sim_player(m, slot)->refusals = 0;
+		if (!sim_player(m, slot)->leave_wanted)
+			slice->left -= sim_update_step(s, m, slot);
 	}
 	for (; m->cursor < m->player_slots; m->cursor += autosave_buckets(s, m)) {
 		if (slice->left <= 0)

@@ -34,6 +34,8 @@ static bool lay_out_cell(struct sim_map *m, struct sim_cell *cell, struct sim_sl
 			return false;
 		}
 		slice->left -= SIM_COST_COPY;
+		if (slot < m->player_slots)
+			m->order[m->order_count++] = slot;
 		if (m->beat - e->changed_beat > SIM_REPEAT_TICKS && !refresh_due(m, slot))
 			continue;
 		memcpy(m->cell_bytes + m->cell_used, e->record, e->record_bytes);
@@ -55,6 +57,7 @@ bool sim_stage_interest(struct sim_shard *s, struct sim_map *m, struct sim_slice
 		if (m->cursor == m->moved_count) {
 			m->moved_count = 0;
 			m->cell_used = 0;
+			m->order_count = 0;
 			m->quota = SIM_NONE;
 			m->step = CELLS;
 			m->cursor = 0;
@@ -85,12 +88,14 @@ bool sim_stage_interest(struct sim_shard *s, struct sim_map *m, struct sim_slice
 			return false;
 		m->cursor++;
 	}
-	for (; m->cursor < m->player_slots; m->cursor++) {
+	for (; m->cursor < m->order_count; m->cursor++) {
+		uint32_t slot = m->order[m->cursor];
+
 		if (slice->left <= 0)
 			return false;
-		slice->left -= SIM_COST_SLOT;
-		if (sim_is_present(m, m->cursor) && !sim_player(m, m->cursor)->leave_wanted)
-			slice->left -= sim_view_step(s, m, m->cursor);
+		sim_prefetch_player(m, m->cursor);
+		if (!sim_player(m, slot)->leave_wanted)
+			slice->left -= sim_view_step(s, m, slot);
 	}
 	return true;
 }

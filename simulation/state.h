@@ -168,6 +168,7 @@ struct sim_map {
 	uint32_t number; /* in shard->maps */
 	struct sw_move_map rules;
 	uint32_t cell_mm, margin_mm, columns, rows;
+	uint32_t bucket_scale; /* of sim_distance_bucket: 2^32 * SIM_BUCKETS / reach */
 	uint32_t player_slots, npc_slots, monster_slots, slots;
 	uint32_t known_words; /* 64-bit words of one known set */
 	uint32_t players;     /* joining, present */
@@ -200,6 +201,9 @@ struct sim_map {
 	uint32_t moved_count;
 	uint32_t *free_slots; /* [player_slots]: a queue, so that a slot rests as long as it can */
 	uint32_t free_head, free_count;
+	uint32_t
+		*order; /* [player_slots]: players by cell, this tick; neighbours share the cache */
+	uint32_t order_count;
 	uint32_t *picked; /* [slots]: pick_serial of the last update it was picked for */
 	uint32_t pick_serial;
 	struct sim_action *actions; /* [actions_max] */
@@ -281,6 +285,17 @@ static inline uint64_t *sim_known(const struct sim_map *m, uint32_t observer)
 static inline bool sim_knows(const struct sim_map *m, uint32_t observer, uint32_t slot)
 {
 	return sim_known(m, observer)[slot / 64] >> (slot % 64) & 1;
+}
+
+/* Players are walked in cell order, so their records come from anywhere: fetch one a few ahead. */
+static inline void sim_prefetch_player(const struct sim_map *m, uint32_t at)
+{
+	const char *p =
+		(const char *)&m->players_table[m->order[at + 4 < m->order_count ? at + 4 : at]];
+
+	__builtin_prefetch(p);
+	__builtin_prefetch(p + 64);
+	__builtin_prefetch(p + 128);
 }
 
 /* The handle of an entity, for scripts and for world requests; the owner bits are the map's number.

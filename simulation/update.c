@@ -5,8 +5,6 @@
 #include "simulation/send.h"
 #include "simulation/wire.h"
 
-#define BUCKETS 64u
-
 static uint32_t rows_bytes(const struct sim_map *m, const struct sim_window *w)
 {
 	uint32_t bytes = 0;
@@ -75,56 +73,75 @@ static void pick_in_turn(
 	}
 }
 
-static bool is_fresh(const struct sim_map *m, const struct sim_entity *e)
+/* Known entities that changed lately, and how far they are. */
+struct fresh {
+	uint32_t count;
+	uint32_t slot[SIM_VIEW_MAX];
+	uint8_t bucket[SIM_VIEW_MAX];
+	uint32_t bytes[SIM_BUCKETS]; /* of their records, by distance */
+};
+
+static inline void gather_one(
+	const struct sim_map *m, const struct sim_entity *self, uint32_t slot, struct fresh *fresh)
 {
-	return e->cell != SIM_NONE && m->beat - e->changed_beat <= SIM_REPEAT_TICKS;
+	const struct sim_entity *e = &m->entities[slot];
+	uint32_t bucket;
+
+	if (e->cell == SIM_NONE || m->beat - e->changed_beat > SIM_REPEAT_TICKS ||
+		m->picked[slot] == m->pick_serial)
+		return;
+	DCHECK(fresh->count < SIM_VIEW_MAX);
+	bucket = sim_distance_bucket(m, self, e);
+	fresh->slot[fresh->count] = slot;
+	fresh->bucket[fresh->count++] = (uint8_t)bucket;
+	fresh->bytes[bucket] += e->record_bytes;
 }
 
-static uint32_t bucket_of(
-	const struct sim_map *m, const struct sim_entity *a, const struct sim_entity *b)
+/* By the cells in sight where they hold few, else by the known set. Who is not crowded knows all in
+ * sight, or is being told: its known set, cold memory for every observer, need not be read. */
+static void gather(
+	struct sim_map *m, uint32_t observer, const struct sim_window *window, struct fresh *fresh)
 {
-	uint32_t dx = (uint32_t)(a->x_mm > b->x_mm ? a->x_mm - b->x_mm : b->x_mm - a->x_mm);
-	uint32_t dy = (uint32_t)(a->y_mm > b->y_mm ? a->y_mm - b->y_mm : b->y_mm - a->y_mm);
-	uint64_t bucket = (uint64_t)(dx > dy ? dx : dy) * BUCKETS /
-			  ((SIM_CELL_RADIUS + 1) * m->cell_mm + 2 * m->margin_mm);
-
-	return bucket < BUCKETS ? (uint32_t)bucket : BUCKETS - 1;
-}
-
-/* The nearest known entities that changed lately: their bytes are summed by distance, which gives
- * the distance up to which all fit; the step beyond fills what is left. */
-static void pick_nearest(struct sim_map *m, uint32_t observer, uint8_t **at, const uint8_t *end)
-{
-	const uint64_t *known = sim_known(m, observer);
 	const struct sim_entity *self = &m->entities[observer];
-	uint32_t bytes[BUCKETS] = {0}, room = (uint32_t)(end - *at), within = 0;
+	const uint64_t *known = sim_known(m, observer);
+	bool crowded = sim_player(m, observer)->crowded;
 
-	for (uint32_t w = 0; w < m->known_words; w++) {
-		for (uint64_t bits = known[w]; bits; bits &= bits - 1) {
-			uint32_t slot = w * 64 + (uint32_t)__builtin_ctzll(bits);
-			const struct sim_entity *e = &m->entities[slot];
+	fresh->count = 0;
+	memset(fresh->bytes, 0, sizeof(fresh->bytes));
+	if (sim_window_count(m, window) <= (crowded ? m->known_words : SIM_VIEW_MAX)) {
+		for (uint32_t row = window->row0; row <= window->row1; row++) {
+			uint32_t cell = row * m->columns + window->column0;
 
-			if (is_fresh(m, e) && m->picked[slot] != m->pick_serial)
-				bytes[bucket_of(m, self, e)] += e->record_bytes;
+			for (; cell <= row * m->columns + window->column1; cell++)
+				for (uint32_t slot = m->cells[cell].head; slot != SIM_NONE;
+					slot = m->entities[slot].cell_next)
+					if (!crowded || sim_knows(m, observer, slot))
+						gather_one(m, self, slot, fresh);
 		}
+		return;
 	}
-	while (within < BUCKETS && bytes[within] <= room)
-		room -= bytes[within++];
-	for (uint32_t pass = 0; pass < 2; pass++) {
-		for (uint32_t w = 0; w < m->known_words; w++) {
-			for (uint64_t bits = known[w]; bits; bits &= bits - 1) {
-				uint32_t slot = w * 64 + (uint32_t)__builtin_ctzll(bits), bucket;
-				const struct sim_entity *e = &m->entities[slot];
+	for (uint32_t w = 0; w < m->known_words; w++)
+		for (uint64_t bits = known[w]; bits; bits &= bits - 1)
+			gather_one(m, self, w * 64 + (uint32_t)__builtin_ctzll(bits), fresh);
+}
 
-				if (!is_fresh(m, e))
-					continue;
-				bucket = bucket_of(m, self, e);
-				if ((pass ? bucket == within : bucket < within) &&
-					!pick(m, slot, at, end))
-					return;
-			}
-		}
-	}
+/* The nearest of those: their bytes by distance give the distance up to which all fit; the step
+ * beyond fills what is left. */
+static void pick_nearest(struct sim_map *m, uint32_t observer, const struct sim_window *window,
+	uint8_t **at, const uint8_t *end)
+{
+	struct fresh fresh;
+	uint32_t room = (uint32_t)(end - *at), within = 0;
+
+	gather(m, observer, window, &fresh);
+	while (within < SIM_BUCKETS && fresh.bytes[within] <= room)
+		room -= fresh.bytes[within++];
+	for (uint32_t i = 0; i < fresh.count; i++)
+		if (fresh.bucket[i] < within)
+			pick(m, fresh.slot[i], at, end);
+	for (uint32_t i = 0; i < fresh.count; i++)
+		if (fresh.bucket[i] == within && !pick(m, fresh.slot[i], at, end))
+			return;
 }
 
 uint32_t sim_update_step(struct sim_shard *s, struct sim_map *m, uint32_t slot)
@@ -153,9 +170,9 @@ uint32_t sim_update_step(struct sim_shard *s, struct sim_map *m, uint32_t slot)
 		pick(m, slot, &at, end);
 		pick_in_turn(
 			m, slot, (p->known_count + hz - 2) / (hz > 1 ? hz - 1 : 1) + 1, &at, end);
-		pick_nearest(m, slot, &at, end);
+		pick_nearest(m, slot, &window, &at, end);
 		sim_count(s, SIM_UPDATES_PICKED, 1);
-		cost += (3 * p->known_count + m->known_words) * SIM_COST_PICK;
+		cost += p->known_count * SIM_COST_PICK + m->known_words;
 	}
 	DCHECK(at <= end);
 	if (sim_send_unreliable(s, m, slot, SW_CHANNEL_WORLD, (uint32_t)(at - start))) {

@@ -5,9 +5,6 @@
 #include "simulation/send.h"
 #include "simulation/wire.h"
 
-/* Distance in a crowd is measured in BUCKETS steps up to the furthest that a cell window reaches.
- */
-#define BUCKETS      64u
 #define BUCKET_SLACK 2u /* who is in view stays until it is so many steps too far */
 
 #define LEAVES_MAX 256u /* in one message */
@@ -124,23 +121,12 @@ static bool tell_enter(struct sim_map *m, uint32_t observer, uint32_t slot, stru
 	return true;
 }
 
-static uint32_t distance_bucket(
-	const struct sim_map *m, const struct sim_entity *a, const struct sim_entity *b)
-{
-	uint32_t dx = (uint32_t)(a->x_mm > b->x_mm ? a->x_mm - b->x_mm : b->x_mm - a->x_mm);
-	uint32_t dy = (uint32_t)(a->y_mm > b->y_mm ? a->y_mm - b->y_mm : b->y_mm - a->y_mm);
-	uint32_t reach_mm = (SIM_CELL_RADIUS + 1) * m->cell_mm + 2 * m->margin_mm;
-	uint64_t bucket = (uint64_t)(dx > dy ? dx : dy) * BUCKETS / reach_mm;
-
-	return bucket < BUCKETS ? (uint32_t)bucket : BUCKETS - 1;
-}
-
 /* How near one must be in a crowd: all in buckets below *within fit view_max. Also counts those
  * within that are not in view yet. */
 static void crowd_limits(struct sim_map *m, uint32_t observer, const struct sim_window *window,
 	uint32_t *within, uint32_t *newcomers)
 {
-	uint32_t all[BUCKETS] = {0}, unknown[BUCKETS] = {0}, sum = 0;
+	uint32_t all[SIM_BUCKETS] = {0}, unknown[SIM_BUCKETS] = {0}, sum = 0;
 	const struct sim_entity *self = &m->entities[observer];
 
 	for (uint32_t row = window->row0; row <= window->row1; row++) {
@@ -152,7 +138,7 @@ static void crowd_limits(struct sim_map *m, uint32_t observer, const struct sim_
 
 				if (other == observer)
 					continue;
-				bucket = distance_bucket(m, self, &m->entities[other]);
+				bucket = sim_distance_bucket(m, self, &m->entities[other]);
 				all[bucket]++;
 				unknown[bucket] += !sim_knows(m, observer, other);
 			}
@@ -160,7 +146,7 @@ static void crowd_limits(struct sim_map *m, uint32_t observer, const struct sim_
 	}
 	*within = 0;
 	*newcomers = 0;
-	while (*within < BUCKETS && sum + all[*within] <= sim_player(m, observer)->view_max) {
+	while (*within < SIM_BUCKETS && sum + all[*within] <= sim_player(m, observer)->view_max) {
 		sum += all[*within];
 		*newcomers += unknown[*within];
 		(*within)++;
@@ -183,7 +169,7 @@ static bool rescan_leaves(struct sim_map *m, uint32_t observer, const struct sim
 			if (sim_window_has(m, window, e->cell)) {
 				if (!p->crowded)
 					continue;
-				bucket = distance_bucket(m, self, e);
+				bucket = sim_distance_bucket(m, self, e);
 				/* One that is a little too far stays, unless its place is needed.
 				 */
 				if (bucket < within ||
@@ -211,7 +197,7 @@ static bool enter_cell(
 			continue;
 		if (p->known_count >= p->view_max)
 			return true;
-		if (p->crowded && distance_bucket(m, self, &m->entities[slot]) >= below)
+		if (p->crowded && sim_distance_bucket(m, self, &m->entities[slot]) >= below)
 			continue;
 		if (!tell_enter(m, observer, slot, c))
 			return false;
@@ -249,7 +235,7 @@ static uint32_t rescan(struct sim_map *m, uint32_t observer, const struct sim_wi
 	uint32_t candidates, struct change *c)
 {
 	struct sim_player *p = sim_player(m, observer);
-	uint32_t within = BUCKETS, newcomers = 0;
+	uint32_t within = SIM_BUCKETS, newcomers = 0;
 
 	p->pending_count = 0;
 	if (p->crowded)
