@@ -1,7 +1,4 @@
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
@@ -10,57 +7,7 @@
 #include "common/check.h"
 #include "common/mono.h"
 #include "dataplane/counters.h"
-#include "dataplane/wire.h"
-#include "proto/message_types.h"
-
-#define TX_PENDING_MAX (2u * DP_BURST_MAX)
-#define HUGE_BYTES     ((size_t)2 << 20)
-#define QUEUES_MAX     (CONFIG_PORTS_MAX * DP_PORT_QUEUES_MAX)
-
-struct queue {
-	struct dp_port *port;
-	uint16_t queue;
-	uint16_t pending;
-	struct rte_mbuf *tx[TX_PENDING_MAX]; /* waiting, oldest first */
-};
-
-/* The way back to a peer: 64 bytes, one line. */
-struct way {
-	struct packet_link link;
-	uint32_t ip;
-	uint16_t port;
-	uint16_t queue; /* index into dp_wire.queue */
-} __attribute__((aligned(64)));
-
-struct dp_wire {
-	const struct sw_config *config;
-	struct sw_enet *engine;
-	struct dp_wire_sink sink;
-	_Atomic uint64_t *counters;
-	void *engine_memory;
-	size_t engine_bytes;
-	struct way *ways; /* [peers_max] */
-	uint16_t burst;
-	uint16_t ip_id;
-
-	/* the burst being worked on */
-	struct queue *rx_queue;
-	uint16_t rx_queue_index;
-	uint32_t current; /* datagram that the engine works on */
-	struct rte_mbuf *rx[DP_BURST_MAX];
-	struct packet packet[DP_BURST_MAX]; /* of datagram i */
-	struct sw_enet_datagram datagram[DP_BURST_MAX];
-
-	/* the datagram that the engine is writing */
-	struct rte_mbuf *out;
-	const struct packet_link *out_link;
-	struct queue *out_queue;
-	struct packet_link stateless;
-
-	uint32_t sent;
-	uint32_t queue_count;
-	struct queue *queue; /* [queue_count] */
-};
+#include "dataplane/wire_internal.h"
 
 static void count(struct dp_wire *wire, enum dp_counter counter, uint64_t n)
 {
@@ -69,7 +16,7 @@ static void count(struct dp_wire *wire, enum dp_counter counter, uint64_t n)
 
 /* --- transmit --- */
 
-static void drop_pending(struct dp_wire *wire, struct queue *queue)
+static void drop_pending(struct dp_wire *wire, struct wire_queue *queue)
 {
 	count(wire, DP_C_TX_DROPPED, queue->pending);
 	rte_pktmbuf_free_bulk(queue->tx, queue->pending);
@@ -77,7 +24,7 @@ static void drop_pending(struct dp_wire *wire, struct queue *queue)
 }
 
 /* A port that checks frames for its offloads may refuse one: it goes, so that the rest can. */
-static uint16_t prepare(struct dp_wire *wire, struct queue *queue)
+static uint16_t prepare(struct dp_wire *wire, struct wire_queue *queue)
 {
 	for (;;) {
 		uint16_t good = rte_eth_tx_prepare(
@@ -93,7 +40,7 @@ static uint16_t prepare(struct dp_wire *wire, struct queue *queue)
 	}
 }
 
-static void flush(struct dp_wire *wire, struct queue *queue)
+static void flush(struct dp_wire *wire, struct wire_queue *queue)
 {
 	uint64_t bytes = 0;
 	uint16_t n;
@@ -119,7 +66,7 @@ static void flush(struct dp_wire *wire, struct queue *queue)
 }
 
 /* A buffer for one frame of this queue, or NULL: counted, and tried again by whoever asked. */
-static struct rte_mbuf *begin_frame(struct dp_wire *wire, struct queue *queue)
+static struct rte_mbuf *begin_frame(struct dp_wire *wire, struct wire_queue *queue)
 {
 	struct rte_mbuf *mbuf;
 
@@ -135,7 +82,7 @@ static struct rte_mbuf *begin_frame(struct dp_wire *wire, struct queue *queue)
 	return mbuf;
 }
 
-static void end_frame(struct queue *queue, struct rte_mbuf *mbuf, uint32_t bytes)
+static void end_frame(struct wire_queue *queue, struct rte_mbuf *mbuf, uint32_t bytes)
 {
 	mbuf->data_len = (uint16_t)bytes;
 	mbuf->pkt_len = bytes;
@@ -218,7 +165,7 @@ static bool disconnected(void *ctx, uint64_t peer, uint32_t data, enum sw_enet_g
 /* --- receive --- */
 
 /* ARP and pings are answered with complete checksums on any port: the mbuf asks for no offload. */
-static void answer(struct dp_wire *wire, struct queue *queue, const struct packet_frame *frame,
+static void answer(struct dp_wire *wire, struct wire_queue *queue, const struct packet_frame *frame,
 	const struct packet *packet)
 {
 	struct rte_mbuf *mbuf = begin_frame(wire, queue);
@@ -285,7 +232,7 @@ static void after(void *ctx, uint32_t i)
 {
 	struct dp_wire *wire = ctx;
 	const struct packet *packet = &wire->packet[i];
-	struct way *way;
+	struct wire_way *way;
 
 	if (wire->datagram[i].peer_index == SW_ENET_NO_PEER)
 		return;
@@ -303,7 +250,7 @@ static void after(void *ctx, uint32_t i)
 }
 
 /* Returns datagrams for the engine. */
-static uint32_t read_burst(struct dp_wire *wire, struct queue *queue, uint16_t frames)
+static uint32_t read_burst(struct dp_wire *wire, struct wire_queue *queue, uint16_t frames)
 {
 	uint32_t datagrams = 0;
 	uint64_t bytes = 0;
@@ -347,7 +294,7 @@ static uint32_t read_burst(struct dp_wire *wire, struct queue *queue, uint16_t f
 }
 
 /* A port that asks for a reset: nothing of its queue is touched until main has restarted it. */
-static bool port_runs(struct dp_wire *wire, struct queue *queue)
+static bool port_runs(struct dp_wire *wire, struct wire_queue *queue)
 {
 	struct dp_port *port = queue->port;
 	uint32_t wanted;
@@ -369,7 +316,7 @@ uint32_t dp_wire_receive(struct dp_wire *wire, uint64_t now_ns)
 	uint32_t received = 0;
 
 	for (uint32_t q = 0; q < wire->queue_count; q++) {
-		struct queue *queue = &wire->queue[q];
+		struct wire_queue *queue = &wire->queue[q];
 		uint32_t datagrams;
 		uint16_t frames;
 
@@ -416,162 +363,10 @@ struct sw_enet *dp_wire_engine(struct dp_wire *wire)
 	return wire->engine;
 }
 
-/* --- set-up --- */
-
-static void engine_config(const struct sw_config *config, uint32_t index, const uint8_t key[16],
-	struct sw_enet_config *out)
-{
-	static const enum sw_enet_checksum checksum[] = {
-		[CONFIG_CHECKSUM_OFF] = SW_ENET_CHECKSUM_OFF,
-		[CONFIG_CHECKSUM_ON] = SW_ENET_CHECKSUM_ON,
-		[CONFIG_CHECKSUM_ANY] = SW_ENET_CHECKSUM_ANY,
-	};
-
-	*out = (struct sw_enet_config){
-		.owner = index,
-		.peers_max = config->enet.peers_max,
-		.half_open_max = config->enet.half_open_max,
-		.channels_max = config->enet.channels_max,
-		.mtu = config->enet.mtu,
-		.packet_bytes_max = config->enet.packet_bytes_max,
-		.checksum = checksum[config->enet.checksum],
-		.connects_per_s = config->enet.connects_per_s,
-		.connects_burst = config->enet.connects_burst,
-		.source_connects_per_s = config->enet.source_connects_per_s,
-		.source_connects_burst = config->enet.source_connects_burst,
-		.peer_hold_bytes = config->enet.peer_hold_bytes,
-		.peer_queue_bytes = config->enet.peer_queue_bytes,
-		.pool_bytes = config->enet.pool_bytes,
-		.told = {.full = SW_REASON_SERVER_FULL,
-			.checksum = SW_REASON_CHECKSUM,
-			.slow = SW_REASON_SLOW,
-			.oversize = SW_REASON_OVERSIZE,
-			.malformed = SW_REASON_MALFORMED},
-	};
-	memcpy(out->key, key, sizeof(out->key));
-}
-
-static size_t round_up(size_t bytes, size_t to)
-{
-	return (bytes + to - 1) / to * to;
-}
-
-static size_t ways_bytes(const struct sw_config *config)
-{
-	return config->enet.peers_max * sizeof(struct way);
-}
-
-static uint32_t own_queues(const struct sw_config *config, uint32_t index,
-	struct dp_port *const *ports, uint32_t port_count, struct queue *out)
-{
-	uint32_t found = 0;
-
-	for (uint32_t p = 0; p < port_count; p++) {
-		for (uint32_t q = 0; q < ports[p]->queues; q++) {
-			if (dp_port_queue_worker(config, ports[p]->index, q) != index)
-				continue;
-			if (out) {
-				out[found].port = ports[p];
-				out[found].queue = (uint16_t)q;
-			}
-			found++;
-		}
-	}
-	return found;
-}
-
-size_t dp_wire_bytes(const struct sw_config *config)
-{
-	static const uint8_t key[16];
-	struct sw_enet_config engine;
-	size_t sum = 0;
-
-	engine_config(config, 0, key, &engine);
-	sum += sizeof(struct dp_wire);
-	sum += round_up(sw_enet_bytes(&engine), HUGE_BYTES); /* the engine's own sum is in enet.c */
-	sum += ways_bytes(config);                           /* a line per peer: the way back */
-	for (uint32_t p = 0; p < config->port_count; p++)
-		sum += config->ports[p].queues * sizeof(struct queue); /* waiting for transmit */
-	return sum;
-}
-
-/* Page-aligned memory that is touched now: a fault belongs to set-up. Transparent huge pages where
- * the kernel has them: the peer table is read at random. */
-static void *reserve(size_t bytes)
-{
-	void *memory = aligned_alloc(HUGE_BYTES, round_up(bytes, HUGE_BYTES));
-
-	if (!memory)
-		return NULL;
-	madvise(memory, round_up(bytes, HUGE_BYTES), MADV_HUGEPAGE);
-	memset(memory, 0, bytes);
-	return memory;
-}
-
-struct dp_wire *dp_wire_new(const struct sw_config *config, uint32_t index,
-	struct dp_port *const *ports, uint32_t port_count, const struct dp_wire_sink *sink,
-	_Atomic uint64_t *counters, const uint8_t key[16], uint64_t now_ns)
-{
-	struct sw_enet_config engine;
-	struct sw_enet_ops ops = {.deliver = deliver,
-		.connected = connected,
-		.disconnected = disconnected,
-		.tx_begin = tx_begin,
-		.tx_end = tx_end};
-	struct dp_wire *wire = NULL;
-	uint32_t queues = own_queues(config, index, ports, port_count, NULL);
-
-	if (!queues) {
-		fprintf(stderr,
-			"dataplane: worker %u has no queue: %u lcores share the ports' queues; "
-			"lower "
-			"dataplane.lcores or raise ports[].queues\n",
-			index, config->dataplane.lcore_count);
-		return NULL;
-	}
-	engine_config(config, index, key, &engine);
-	if (!sw_enet_bytes(&engine)) {
-		fprintf(stderr, "dataplane: the engine does not take the enet section's values\n");
-		return NULL;
-	}
-	wire = aligned_alloc(64, round_up(sizeof(*wire), 64));
-	if (!wire)
-		goto no_memory;
-	memset(wire, 0, sizeof(*wire));
-	wire->config = config;
-	wire->sink = *sink;
-	wire->counters = counters;
-	wire->burst = (uint16_t)config->dataplane.burst;
-	wire->queue_count = queues;
-	wire->engine_bytes = sw_enet_bytes(&engine);
-	wire->engine_memory = reserve(wire->engine_bytes);
-	wire->ways = reserve(ways_bytes(config));
-	wire->queue = calloc(queues, sizeof(*wire->queue));
-	if (!wire->engine_memory || !wire->ways || !wire->queue)
-		goto no_memory;
-	own_queues(config, index, ports, port_count, wire->queue);
-	ops.ctx = wire;
-	wire->engine = sw_enet_init(
-		wire->engine_memory, wire->engine_bytes, &engine, &ops, now_ns / NS_PER_MS);
-	CHECK(wire->engine); /* sw_enet_bytes has accepted the values */
-	return wire;
-no_memory:
-	fprintf(stderr,
-		"dataplane: no memory for worker %u: it needs %zu MiB; lower enet.peers_max or "
-		"enet.pool\n",
-		index, dp_wire_bytes(config) >> 20);
-	dp_wire_free(wire);
-	return NULL;
-}
-
-void dp_wire_free(struct dp_wire *wire)
-{
-	if (!wire)
-		return;
-	for (uint32_t q = 0; wire->queue && q < wire->queue_count; q++)
-		rte_pktmbuf_free_bulk(wire->queue[q].tx, wire->queue[q].pending);
-	free(wire->queue);
-	free(wire->ways);
-	free(wire->engine_memory);
-	free(wire);
-}
+const struct sw_enet_ops dp_wire_engine_ops = {
+	.deliver = deliver,
+	.connected = connected,
+	.disconnected = disconnected,
+	.tx_begin = tx_begin,
+	.tx_end = tx_end,
+};

@@ -66,7 +66,7 @@ stock=$!
 pids="$ours $stock"
 for log in ours stock; do
 	i=0
-	until grep -q ready "$dir/$log"; do
+	until grep -qs ready "$dir/$log"; do
 		i=$((i + 1))
 		[ $i -lt 100 ] || { say "$log did not start:"; cat "$dir/$log" >&2; exit 1; }
 		sleep 0.1

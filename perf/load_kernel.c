@@ -16,7 +16,6 @@
 #include <netinet/udp.h>
 #include <poll.h>
 #include <signal.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +24,7 @@
 
 #include "common/mono.h"
 #include "dataplane/lean_client.h"
+#include "perf/turns.h"
 
 #define SERVERS    2u
 #define BATCH      64u
@@ -40,15 +40,6 @@ struct server {
 	struct lean_client *peers;
 	uint32_t connected, gone;
 	uint64_t received, sent, lost;
-};
-
-struct turn {
-	double rate;   /* echoes per second */
-	double cpu_ns; /* the server thread's CPU time per echo */
-	double idle;   /* share of the time that the generator had nothing to do */
-	double lost;   /* share of what was sent */
-	double waited; /* for a CPU: the worse of server and generator */
-	bool set_aside;
 };
 
 static struct {
@@ -344,97 +335,6 @@ static void take_turn(struct server *server, struct turn *turn)
 	turn->set_aside = turn->waited * 100 > run.wait_max || !received;
 }
 
-/* --- results --- */
-
-static int compare(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-static double quantile(double *sorted, uint32_t n, double q)
-{
-	return n ? sorted[(uint32_t)((n - 1) * q + 0.5)] : 0;
-}
-
-/* The kept turns' values, sorted. */
-static uint32_t series(const struct turn *turns, size_t member, bool kept, double *out)
-{
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; i < run.turns; i++)
-		if (!kept || !turns[i].set_aside)
-			memcpy(&out[n++], (const char *)&turns[i] + member, sizeof(double));
-	qsort(out, n, sizeof(out[0]), compare);
-	return n;
-}
-
-static double middle(const struct turn *turns, size_t member, bool kept)
-{
-	static double sorted[TURNS_MAX];
-
-	return quantile(sorted, series(turns, member, kept, sorted), 0.5);
-}
-
-static void report_server(const struct server *server, const struct turn *turns)
-{
-	static double rates[TURNS_MAX];
-	uint32_t n = series(turns, offsetof(struct turn, rate), true, rates);
-	double idle = middle(turns, offsetof(struct turn, idle), true);
-	double lost = middle(turns, offsetof(struct turn, lost), true);
-
-	printf("%-6s %u of %u turns kept; a thread waited for its CPU %.1f %% of the time (median "
-	       "of all "
-	       "turns)\n",
-		server->name, n, run.turns,
-		100 * middle(turns, offsetof(struct turn, waited), false));
-	if (!n)
-		return;
-	printf("%-6s %.0f messages/s (quartiles %.0f to %.0f, best %.0f), %.2f us of server CPU "
-	       "each, "
-	       "generator idle %.0f %%, lost %.2f %%\n",
-		server->name, quantile(rates, n, 0.5), quantile(rates, n, 0.25),
-		quantile(rates, n, 0.75), rates[n - 1],
-		middle(turns, offsetof(struct turn, cpu_ns), true) / 1000, idle * 100, lost * 100);
-	printf("%-6s bottleneck: %s\n", server->name,
-		idle > 0.3 || lost > 0.02 ? "the server: the generator waits for it"
-		: idle < 0.05             ? "the generator: the server could do more than is shown"
-					  : "both sides about equally");
-}
-
-static void report(struct turn turns[SERVERS][TURNS_MAX])
-{
-	static double ratio[TURNS_MAX], cpu[TURNS_MAX];
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; i < run.turns; i++) {
-		const struct turn *a = &turns[0][i], *b = &turns[1][i];
-
-		if (a->set_aside || b->set_aside)
-			continue;
-		ratio[n] = a->rate / b->rate;
-		cpu[n++] = b->cpu_ns / a->cpu_ns;
-	}
-	if (!n) {
-		printf("no pair of turns was quiet enough: try again, more --turns, or a larger "
-		       "--wait-max\n{\"bench\": \"%s\", \"commit\": \"%s\", \"metrics\": {}}\n",
-			run.bench, run.commit);
-		return;
-	}
-	qsort(ratio, n, sizeof(ratio[0]), compare);
-	qsort(cpu, n, sizeof(cpu[0]), compare);
-	printf("{\"bench\": \"%s\", \"commit\": \"%s\", \"metrics\": {\"vs_stock\": {\"median\": "
-	       "%.3f, "
-	       "\"low\": %.3f, \"high\": %.3f, \"better\": \"higher\"}, \"cpu_vs_stock\": "
-	       "{\"median\": "
-	       "%.3f, \"low\": %.3f, \"high\": %.3f, \"better\": \"higher\"}, \"turn_pairs\": "
-	       "{\"median\": %u}}}\n",
-		run.bench, run.commit, quantile(ratio, n, 0.5), quantile(ratio, n, 0.25),
-		quantile(ratio, n, 0.75), quantile(cpu, n, 0.5), quantile(cpu, n, 0.25),
-		quantile(cpu, n, 0.75), n);
-}
-
 /* --- set-up --- */
 
 static bool add_server(char *text)
@@ -571,8 +471,8 @@ int main(int argc, char **argv)
 	if (ret || stop)
 		return 1;
 	for (uint32_t s = 0; s < run.servers; s++)
-		report_server(&run.server[s], turns[s]);
+		turns_report_one(run.server[s].name, turns[s], run.turns);
 	if (run.servers == SERVERS && run.bench && run.commit)
-		report(turns);
+		turns_report_ratio(turns[0], turns[1], run.turns, run.bench, run.commit);
 	return 0;
 }

@@ -43,7 +43,7 @@ start() {
 		--idle adaptive --checksum any >"$dir/log" 2>&1 &
 	server=$!
 	i=0
-	until grep -q ready "$dir/log"; do
+	until grep -qs ready "$dir/log"; do
 		i=$((i + 1))
 		[ $i -lt 200 ] || fail "did not start"
 		kill -0 "$server" 2>/dev/null || fail "ended at start"
@@ -81,7 +81,7 @@ ip netns exec "$ns" "$bin/stormweir-echo" --no-huge --no-pci -m 128 -l 0 --file-
 	--packet-max 32768 --idle adaptive >"$dir/log" 2>&1 &
 server=$!
 i=0
-until grep -q ready "$dir/log"; do
+until grep -qs ready "$dir/log"; do
 	i=$((i + 1))
 	[ $i -lt 200 ] || fail "did not start on net_tap"
 	sleep 0.05

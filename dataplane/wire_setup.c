@@ -1,0 +1,168 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include <rte_mbuf.h>
+
+#include "common/check.h"
+#include "common/mono.h"
+#include "dataplane/wire_internal.h"
+#include "proto/message_types.h"
+
+#define HUGE_BYTES ((size_t)2 << 20)
+
+static void engine_config(const struct sw_config *config, uint32_t index, const uint8_t key[16],
+	struct sw_enet_config *out)
+{
+	static const enum sw_enet_checksum checksum[] = {
+		[CONFIG_CHECKSUM_OFF] = SW_ENET_CHECKSUM_OFF,
+		[CONFIG_CHECKSUM_ON] = SW_ENET_CHECKSUM_ON,
+		[CONFIG_CHECKSUM_ANY] = SW_ENET_CHECKSUM_ANY,
+	};
+
+	*out = (struct sw_enet_config){
+		.owner = index,
+		.peers_max = config->enet.peers_max,
+		.half_open_max = config->enet.half_open_max,
+		.channels_max = config->enet.channels_max,
+		.mtu = config->enet.mtu,
+		.packet_bytes_max = config->enet.packet_bytes_max,
+		.checksum = checksum[config->enet.checksum],
+		.connects_per_s = config->enet.connects_per_s,
+		.connects_burst = config->enet.connects_burst,
+		.source_connects_per_s = config->enet.source_connects_per_s,
+		.source_connects_burst = config->enet.source_connects_burst,
+		.peer_hold_bytes = config->enet.peer_hold_bytes,
+		.peer_queue_bytes = config->enet.peer_queue_bytes,
+		.pool_bytes = config->enet.pool_bytes,
+		.told = {.full = SW_REASON_SERVER_FULL,
+			.checksum = SW_REASON_CHECKSUM,
+			.slow = SW_REASON_SLOW,
+			.oversize = SW_REASON_OVERSIZE,
+			.malformed = SW_REASON_MALFORMED},
+	};
+	memcpy(out->key, key, sizeof(out->key));
+}
+
+static size_t round_up(size_t bytes, size_t to)
+{
+	return (bytes + to - 1) / to * to;
+}
+
+static size_t ways_bytes(const struct sw_config *config)
+{
+	return config->enet.peers_max * sizeof(struct wire_way);
+}
+
+static uint32_t own_queues(const struct sw_config *config, uint32_t index,
+	struct dp_port *const *ports, uint32_t port_count, struct wire_queue *out)
+{
+	uint32_t found = 0;
+
+	for (uint32_t p = 0; p < port_count; p++) {
+		for (uint32_t q = 0; q < ports[p]->queues; q++) {
+			if (dp_port_queue_worker(config, ports[p]->index, q) != index)
+				continue;
+			if (out) {
+				out[found].port = ports[p];
+				out[found].queue = (uint16_t)q;
+			}
+			found++;
+		}
+	}
+	return found;
+}
+
+size_t dp_wire_bytes(const struct sw_config *config)
+{
+	static const uint8_t key[16];
+	struct sw_enet_config engine;
+	size_t sum = 0;
+
+	engine_config(config, 0, key, &engine);
+	sum += sizeof(struct dp_wire);
+	sum += round_up(sw_enet_bytes(&engine), HUGE_BYTES); /* the engine's own sum is in enet.c */
+	sum += ways_bytes(config);                           /* a line per peer: the way back */
+	for (uint32_t p = 0; p < config->port_count; p++)
+		sum += config->ports[p].queues *
+		       sizeof(struct wire_queue); /* waiting for transmit */
+	return sum;
+}
+
+/* Page-aligned memory that is touched now: a fault belongs to set-up. Transparent huge pages where
+ * the kernel has them: the peer table is read at random. */
+static void *reserve(size_t bytes)
+{
+	void *memory = aligned_alloc(HUGE_BYTES, round_up(bytes, HUGE_BYTES));
+
+	if (!memory)
+		return NULL;
+	madvise(memory, round_up(bytes, HUGE_BYTES), MADV_HUGEPAGE);
+	memset(memory, 0, bytes);
+	return memory;
+}
+
+struct dp_wire *dp_wire_new(const struct sw_config *config, uint32_t index,
+	struct dp_port *const *ports, uint32_t port_count, const struct dp_wire_sink *sink,
+	_Atomic uint64_t *counters, const uint8_t key[16], uint64_t now_ns)
+{
+	struct sw_enet_config engine;
+	struct sw_enet_ops ops = dp_wire_engine_ops;
+	struct dp_wire *wire = NULL;
+	uint32_t queues = own_queues(config, index, ports, port_count, NULL);
+
+	if (!queues) {
+		fprintf(stderr,
+			"dataplane: worker %u has no queue: %u lcores share the ports' queues; "
+			"lower "
+			"dataplane.lcores or raise ports[].queues\n",
+			index, config->dataplane.lcore_count);
+		return NULL;
+	}
+	engine_config(config, index, key, &engine);
+	if (!sw_enet_bytes(&engine)) {
+		fprintf(stderr, "dataplane: the engine does not take the enet section's values\n");
+		return NULL;
+	}
+	wire = aligned_alloc(64, round_up(sizeof(*wire), 64));
+	if (!wire)
+		goto no_memory;
+	memset(wire, 0, sizeof(*wire));
+	wire->config = config;
+	wire->sink = *sink;
+	wire->counters = counters;
+	wire->burst = (uint16_t)config->dataplane.burst;
+	wire->queue_count = queues;
+	wire->engine_bytes = sw_enet_bytes(&engine);
+	wire->engine_memory = reserve(wire->engine_bytes);
+	wire->ways = reserve(ways_bytes(config));
+	wire->queue = calloc(queues, sizeof(*wire->queue));
+	if (!wire->engine_memory || !wire->ways || !wire->queue)
+		goto no_memory;
+	own_queues(config, index, ports, port_count, wire->queue);
+	ops.ctx = wire;
+	wire->engine = sw_enet_init(
+		wire->engine_memory, wire->engine_bytes, &engine, &ops, now_ns / NS_PER_MS);
+	CHECK(wire->engine); /* sw_enet_bytes has accepted the values */
+	return wire;
+no_memory:
+	fprintf(stderr,
+		"dataplane: no memory for worker %u: it needs %zu MiB; lower enet.peers_max or "
+		"enet.pool\n",
+		index, dp_wire_bytes(config) >> 20);
+	dp_wire_free(wire);
+	return NULL;
+}
+
+void dp_wire_free(struct dp_wire *wire)
+{
+	if (!wire)
+		return;
+	for (uint32_t q = 0; wire->queue && q < wire->queue_count; q++)
+		rte_pktmbuf_free_bulk(wire->queue[q].tx, wire->queue[q].pending);
+	free(wire->queue);
+	free(wire->ways);
+	free(wire->engine_memory);
+	free(wire);
+}
