@@ -54,7 +54,8 @@ struct ctl {
 	uint64_t delayed_seen, lost_seen;
 	bool shard_stopped[CONFIG_LCORES_MAX];
 	uint32_t shards_left; /* that have not said MSG_SHARD_STOPPED */
-	uint32_t unsaved;     /* read after the thread has ended */
+	uint64_t finish_by_ns;
+	uint32_t unsaved; /* read after the thread has ended */
 
 	_Atomic int state; /* enum ctl_state; the loop writes, any thread reads */
 	_Atomic uint64_t counters[CTL_COUNTER_COUNT];

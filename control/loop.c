@@ -12,6 +12,8 @@
 /* Rounds without a message until the timer slows down. */
 #define IDLE_ROUNDS      200u
 #define PRESENCE_BATCHES 16u
+/* Longest wait, at the very end, for a full ring to take the last goodbyes. */
+#define FINISH_MS 200u
 
 /* ---- out: through the outboxes ---- */
 
@@ -101,11 +103,12 @@ void ctl_redis_changed(void *ctx, enum redis_link_state state, const char *sente
 
 /* ---- the stop: shards, then the world ---- */
 
+/* All is said; on_drain ends the loop once it has also been handed over. */
 static void finish(struct ctl *ctl)
 {
 	ctl_set_state(ctl, CTL_STOPPED);
 	ctl_beat(ctl, mono_ns());
-	uv_stop(&ctl->loop);
+	ctl->finish_by_ns = mono_ns() + FINISH_MS * NS_PER_MS;
 }
 
 static void send_simple(struct ctl *ctl, struct outbox *outbox, enum msg_type type)
@@ -137,7 +140,7 @@ static void on_deadline(uv_timer_t *timer)
 			"%u of %u shards did not stop in time: their players may not be saved",
 			ctl->shards_left, ctl->links.shards);
 		flush_world(ctl); /* what did reach the world is to be kept */
-	} else {
+	} else if (ctl->state == CTL_STOPPING_WORLD) {
 		sw_log(SW_LOG_ERROR, "control", "the world did not say that all is saved, in time");
 		ctl->unsaved = UINT32_MAX;
 		finish(ctl);
@@ -236,6 +239,8 @@ void ctl_on_drain(uv_timer_t *timer)
 	bool crowded, busy;
 
 	flush_outboxes(ctl, &crowded);
+	/* Before Redis has answered for the first time everyone would be refused: let them wait. */
+	crowded |= ctl->state == CTL_STARTING && !ctl->redis_up_ns;
 	/* Answers first: they end what new connections would add to. */
 	messages += drain(ctl, ctl->links.from_world, FROM_WORLD, 0, now_ns, wall_s);
 	for (uint32_t s = 0; s < ctl->links.shards; s++)
@@ -253,6 +258,10 @@ void ctl_on_drain(uv_timer_t *timer)
 	busy = flush_outboxes(ctl, &crowded) || messages;
 	counter_add(&ctl->counters[CTL_C_ROUNDS], 1);
 	counter_add(&ctl->counters[CTL_C_MESSAGES], messages);
+	if (ctl->state == CTL_STOPPED && (!busy || now_ns >= ctl->finish_by_ns)) {
+		uv_stop(&ctl->loop);
+		return;
+	}
 	ctl->idle_rounds = busy ? 0 : ctl->idle_rounds + 1;
 	uv_timer_start(
 		timer, ctl_on_drain, ctl->idle_rounds < IDLE_ROUNDS ? CTL_BUSY_MS : CTL_IDLE_MS, 0);

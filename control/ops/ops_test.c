@@ -41,7 +41,8 @@ static enum ops_level health(void *ctx, char *sentence, size_t bytes)
 {
 	enum ops_level level = (enum ops_level)atomic_load((_Atomic int *)ctx);
 
-	snprintf(sentence, bytes, "is \"%s\"", ops_level_name(level));
+	/* Quotes, and a byte that is not UTF-8. */
+	snprintf(sentence, bytes, "is \"%s\" \xff", ops_level_name(level));
 	return level;
 }
 
@@ -168,6 +169,10 @@ static void test_health_and_ready(void **state)
 		assert_string_equal(
 			json_string_value(json_object_get(root, "level")), rows[i].level);
 		assert_int_equal(json_array_size(json_object_get(root, "components")), 2);
+		assert_non_null(strstr(
+			json_string_value(json_object_get(
+				json_array_get(json_object_get(root, "components"), 0), "text")),
+			"\" ?"));
 		json_decref(root);
 		body = get(&rig, "/ready", rows[i].ready_status);
 		assert_int_equal(!strcmp(body, "ready\n"), rows[i].ready_status == 200);

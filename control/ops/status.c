@@ -20,10 +20,26 @@ uint64_t ops_quantile_ns(const uint64_t bucket[HISTOGRAM_BUCKETS], double share)
 	return 0;
 }
 
+/* A sentence may hold another server's words, in any encoding, and may be cut within a character.
+ */
+static json_t *text_json(const char *sentence)
+{
+	json_t *text = json_string(sentence);
+	char plain[OPS_SENTENCE_BYTES];
+	size_t i;
+
+	if (text)
+		return text;
+	for (i = 0; sentence[i] && i < sizeof(plain) - 1; i++)
+		plain[i] = (unsigned char)sentence[i] < 0x80 ? sentence[i] : '?';
+	plain[i] = 0;
+	return json_string(plain);
+}
+
 static void add_component(void *ctx, const char *name, enum ops_level level, const char *sentence)
 {
-	json_array_append_new(ctx, json_pack("{s:s, s:s, s:s}", "name", name, "level",
-					   ops_level_name(level), "text", sentence));
+	json_array_append_new(ctx, json_pack("{s:s, s:s, s:o}", "name", name, "level",
+					   ops_level_name(level), "text", text_json(sentence)));
 }
 
 static enum ops_level add_health(const struct ops *ops, json_t *root)

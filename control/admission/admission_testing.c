@@ -1,0 +1,287 @@
+#include "control/admission/admission_testing.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "proto/client.pb-c.h"
+
+/* ---- the world around admission ---- */
+
+struct sw_config config;
+struct ticket_key key;
+struct adm *adm;
+struct sent sent[LOG_MAX];
+uint32_t sent_count;
+int claim_rc;
+uint64_t now_ns;
+
+static void note(char to, uint32_t index, uint64_t session, const struct msg *message)
+{
+	struct sent *entry = &sent[sent_count++];
+
+	assert_true(sent_count < LOG_MAX);
+	*entry = (struct sent){.to = to, .index = index, .session = session};
+	if (message) {
+		assert_int_equal(message->slots, msg_slots(message->payload_bytes));
+		memcpy(entry->message, message, message->slots * sizeof(*message));
+	}
+}
+
+static void to_dataplane(void *ctx, uint32_t worker, const struct msg *message)
+{
+	(void)ctx;
+	assert_int_equal(worker, handle_owner(message->peer));
+	note('d', worker, 0, message);
+}
+
+static void to_shard(void *ctx, uint32_t shard, const struct msg *message)
+{
+	(void)ctx;
+	note('s', shard, message->subject, message);
+}
+
+static void to_world(void *ctx, const struct msg *message)
+{
+	(void)ctx;
+	note('w', 0, message->subject, message);
+}
+
+static int claim(void *ctx, uint64_t session, const uint8_t *nonce, uint64_t expire_s)
+{
+	(void)ctx;
+	(void)nonce;
+	assert_true(expire_s > 0 && expire_s <= TICKET_LIFETIME_MAX_S + 2 * TICKET_SKEW_S + 1);
+	if (!claim_rc)
+		note('c', 0, session, NULL);
+	return claim_rc;
+}
+
+static void release(void *ctx, uint64_t session, const uint8_t *nonce)
+{
+	(void)ctx;
+	(void)nonce;
+	note('r', 0, session, NULL);
+}
+
+static void arrived(void *ctx, const struct adm_presence *presence)
+{
+	(void)ctx;
+	assert_true(presence->generation > 0);
+	note('a', 0, presence->session, NULL);
+}
+
+static void departed(void *ctx, const struct adm_presence *presence)
+{
+	(void)ctx;
+	note('p', 0, presence->session, NULL);
+}
+
+void begin(uint32_t players_max)
+{
+	const struct adm_ops ops = {
+		NULL, to_dataplane, to_shard, to_world, claim, release, arrived, departed};
+
+	memset(&config, 0, sizeof(config));
+	strcpy(config.node.name, "node-1");
+	config.node.realm_id = 1;
+	config.enet.peers_max = 64;
+	config.admission.players_max = players_max;
+	config.admission.hello_deadline_ms = 5000;
+	strcpy(config.admission.first_map, "meadow");
+	config.admission.ticket_key_count = 1;
+	config.admission.ticket_keys[0].id = key.id;
+	memcpy(config.admission.ticket_keys[0].public_key, key.public_key, 32);
+	config.map_count = 3;
+	strcpy(config.maps[0].name, "meadow");
+	strcpy(config.maps[1].name, "caves");
+	config.maps[1].shard = 1;
+	strcpy(config.maps[2].name, "elsewhere");
+	config.maps[2].shard = 2; /* a shard that does not exist */
+	claim_rc = 0;
+	sent_count = 0;
+	now_ns = NS_PER_S;
+	adm = adm_new(&config, 2, 2, &ops);
+	assert_non_null(adm);
+}
+
+uint64_t counted(enum adm_counter counter)
+{
+	return counter_get(&adm_counters(adm)->values[counter]);
+}
+
+void finish(void)
+{
+	assert_int_equal(counted(ADM_C_SESSIONS), 0);
+	assert_int_equal(counted(ADM_C_PLACES), 0);
+	assert_int_equal(counted(ADM_C_PLAYERS), 0);
+	adm_free(adm);
+}
+
+void dataplane(
+	enum msg_type type, uint64_t peer, const void *payload, uint32_t bytes, uint8_t channel)
+{
+	static struct msg_buffer buffer;
+
+	if (bytes)
+		memcpy(msg_begin(buffer.slot, type, peer, bytes), payload, bytes);
+	else
+		msg_begin(buffer.slot, type, peer, 0);
+	buffer.slot[0].channel = channel;
+	buffer.slot[0].flags = MSG_SEND_RELIABLE;
+	adm_from_dataplane(adm, buffer.slot, now_ns, WALL);
+}
+
+void connected(uint64_t peer)
+{
+	const struct msg_peer_connected body = {
+		.port = 1, .payload_bytes_max = 1300, .channels = 4};
+
+	dataplane(MSG_PEER_CONNECTED, peer, &body, sizeof(body), 0);
+}
+
+void gone(uint64_t peer)
+{
+	const struct msg_peer_gone body = {0};
+
+	dataplane(MSG_PEER_GONE, peer, &body, sizeof(body), 0);
+}
+
+void hello_as(uint64_t peer, uint32_t version, const struct ticket *ticket)
+{
+	uint8_t signed_ticket[TICKET_BYTES_MAX], data[1024] = {SW_MSG_HELLO};
+	Sw__Hello message = SW__HELLO__INIT;
+
+	message.protocol_version = version;
+	message.ticket.len = ticket_sign(signed_ticket, ticket, key.id, key.secret_key);
+	message.ticket.data = signed_ticket;
+	dataplane(MSG_PEER_PACKET, peer, data, (uint32_t)(1 + sw__hello__pack(&message, data + 1)),
+		SW_CHANNEL_SESSION);
+}
+
+struct ticket ticket_for(uint64_t account, uint64_t character)
+{
+	struct ticket ticket = {.realm_id = 1,
+		.account_id = account,
+		.character_id = character,
+		.issued_unix_s = WALL,
+		.expires_unix_s = WALL + 60};
+
+	snprintf(ticket.name, sizeof(ticket.name), "name%u", (unsigned)character);
+	return ticket;
+}
+
+void hello(uint64_t peer, uint64_t account, uint64_t character)
+{
+	struct ticket ticket = ticket_for(account, character);
+
+	hello_as(peer, SW_PROTOCOL_VERSION, &ticket);
+}
+
+void loaded_as(uint64_t session, enum msg_load_result result, const char *map)
+{
+	struct msg_character_loaded body = {
+		.session = session, .epoch = 5, .result = result, .has_position = 1, .x_mm = 7};
+	struct msg message[4];
+
+	snprintf(body.map, sizeof(body.map), "%s", map);
+	memcpy(msg_begin(message, MSG_CHARACTER_LOADED, 0, sizeof(body)), &body, sizeof(body));
+	adm_from_world(adm, message, now_ns);
+}
+
+void shard_says(uint32_t shard, enum msg_type type, uint64_t session, uint32_t second)
+{
+	const struct msg_player_refused body = {.session = session, .reason = second};
+	struct msg message;
+
+	_Static_assert(sizeof(body) == sizeof(struct msg_player_left), "all of one shape");
+	memcpy(msg_begin(&message, type, 0, sizeof(body)), &body, sizeof(body));
+	adm_from_shard(adm, shard, &message, now_ns);
+}
+
+/* ---- what went out ---- */
+
+struct sent *last(char to, enum msg_type type)
+{
+	for (uint32_t i = sent_count; i-- > 0;)
+		if (sent[i].to == to && (!type || sent[i].message[0].type == type))
+			return &sent[i];
+	return NULL;
+}
+
+uint32_t how_many(char to, enum msg_type type)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < sent_count; i++)
+		n += sent[i].to == to && (!type || sent[i].message[0].type == type);
+	return n;
+}
+
+void expect_refused(uint64_t peer, uint32_t reason, bool retry)
+{
+	struct msg_peer_disconnect body;
+	struct sent *bytes = NULL, *end = NULL;
+	Sw__Refused *refused;
+
+	for (uint32_t i = 0; i < sent_count; i++)
+		if (sent[i].to == 'd' && sent[i].message[0].peer == peer) {
+			if (sent[i].message[0].type == MSG_PEER_SEND)
+				bytes = &sent[i];
+			else
+				end = &sent[i];
+		}
+	if (!bytes || !end)
+		fail_msg("peer %llx was not refused", (unsigned long long)peer);
+	assert_true(bytes < end);
+	assert_int_equal(bytes->message[0].channel, SW_CHANNEL_SESSION);
+	assert_true(bytes->message[0].flags & MSG_SEND_RELIABLE);
+	assert_int_equal(msg_payload(bytes->message)[0], SW_MSG_REFUSED);
+	refused = sw__refused__unpack(
+		NULL, bytes->message[0].payload_bytes - 1, msg_payload(bytes->message) + 1);
+	assert_non_null(refused);
+	assert_int_equal(refused->reason, reason);
+	assert_int_equal(refused->retry_after_ms > 0, retry);
+	assert_string_equal(refused->text, reason_text(reason));
+	sw__refused__free_unpacked(refused, NULL);
+	memcpy(&body, msg_payload(end->message), sizeof(body));
+	assert_int_equal(body.mode, MSG_DISCONNECT_LATER);
+	assert_int_equal(body.data, reason);
+}
+
+bool was_refused(uint64_t peer)
+{
+	for (uint32_t i = 0; i < sent_count; i++)
+		if (sent[i].to == 'd' && sent[i].message[0].peer == peer &&
+			sent[i].message[0].type == MSG_PEER_DISCONNECT)
+			return true;
+	return false;
+}
+
+uint64_t peer_of(uint32_t n)
+{
+	return handle_make(n % 2, 1, n);
+}
+
+uint64_t bring(uint64_t peer, uint64_t account, uint64_t character, enum step step)
+{
+	uint64_t session;
+
+	connected(peer);
+	if (step == AT_CONNECTED)
+		return 0;
+	hello(peer, account, character);
+	session = last('c', 0)->session;
+	if (step >= AT_LOADING)
+		assert_true(adm_claimed(adm, session, ADM_CLAIM_OURS, now_ns));
+	if (step >= AT_JOINING)
+		loaded_as(session, MSG_LOAD_OK, "meadow");
+	if (step >= AT_IN)
+		shard_says(0, MSG_PLAYER_JOINED, session, 9);
+	return session;
+}
+
+void leave_all(uint64_t peer, uint64_t session)
+{
+	gone(peer);
+	shard_says(0, MSG_PLAYER_LEFT, session, 0);
+}
