@@ -99,6 +99,7 @@ void ctl_redis_changed(void *ctx, enum redis_link_state state, const char *sente
 	pthread_cond_broadcast(&ctl->changed);
 	pthread_mutex_unlock(&ctl->lock);
 	ctl_beat(ctl, mono_ns());
+	redis_keys_check_server(ctl->keys);
 }
 
 /* ---- the stop: shards, then the world ---- */

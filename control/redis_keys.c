@@ -23,7 +23,7 @@ struct redis_keys {
 	void *ctx;
 	struct adm_presence puts[BATCH], drops[BATCH];
 	uint32_t put_count, drop_count;
-	bool name_warned;
+	bool name_warned, server_warned;
 };
 
 struct claim {
@@ -183,6 +183,39 @@ void redis_keys_presence_drop(struct redis_keys *keys, const struct adm_presence
 	if (keys->drop_count == BATCH)
 		redis_keys_flush(keys);
 	keys->drops[keys->drop_count++] = *presence;
+}
+
+/* ---- the server's own settings ---- */
+
+/* Whether the line "name:value" of INFO has that value. */
+static bool info_is(const char *info, const char *name, const char *value)
+{
+	const char *at = strstr(info, name);
+	size_t bytes = strlen(value);
+
+	return at && !strncmp(at + strlen(name), value, bytes) && at[strlen(name) + bytes] == '\r';
+}
+
+static void on_info(void *ctx, enum redis_result result, const struct redisReply *reply)
+{
+	struct redis_keys *keys = ctx;
+
+	if (result != REDIS_RESULT_OK || reply->type != REDIS_REPLY_STRING || keys->server_warned)
+		return;
+	if (info_is(reply->str, "\naof_enabled:", "0"))
+		sw_log(SW_LOG_WARN, "control",
+			"Redis forgets used tickets when it restarts: set appendonly yes");
+	if (!info_is(reply->str, "\nmaxmemory:", "0") &&
+		!info_is(reply->str, "\nmaxmemory_policy:", "noeviction"))
+		sw_log(SW_LOG_WARN, "control",
+			"Redis forgets used tickets when its memory is short: set maxmemory-policy "
+			"noeviction");
+	keys->server_warned = true; /* once a process is enough */
+}
+
+void redis_keys_check_server(struct redis_keys *keys)
+{
+	redis_link_command(keys->link, on_info, keys, 1, (const char *[]){"INFO"}, NULL);
 }
 
 /* ---- heartbeat ---- */

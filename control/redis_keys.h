@@ -28,6 +28,10 @@ struct redis_keys *redis_keys_new(const struct sw_config *config, struct redis_l
 /* After the link has been freed, and its callbacks have run. */
 void redis_keys_free(struct redis_keys *keys);
 
+/* At each connect: asks Redis how it is set up, and logs a warning for what would let a used ticket
+ * in again (no AOF, an eviction policy that takes keys). */
+void redis_keys_check_server(struct redis_keys *keys);
+
 /* As in adm_ops. */
 int redis_keys_claim(struct redis_keys *keys, uint64_t session,
 	const uint8_t nonce[TICKET_NONCE_BYTES], uint64_t expire_s);
