@@ -2,6 +2,7 @@
  * refuses, resets, stays silent, closes in the middle of a reply, is a replica or talks nonsense,
  * and then becomes well; and against a real redis-server that is killed and started again. */
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -562,6 +563,32 @@ static void test_real_restart(void **state)
 	redis_fixture_fini(&server);
 }
 
+/* A server that is stopped, not dead: the kernel still takes connects and bytes for it. */
+static void test_real_paused(void **state)
+{
+	struct redis_fixture server;
+	struct answer answer = {0};
+	struct fake fake;
+
+	(void)state;
+	fake_init(&fake);
+	redis_fixture_init(&server);
+	redis_fixture_start(&server, NULL, NULL);
+	link_new(&fake, server.address, NULL);
+	RUN_UNTIL(&fake, redis_link_up(fake.link));
+	kill(server.pid, SIGSTOP);
+	assert_int_equal(ask(fake.link, &answer), 0);
+	RUN_UNTIL(&fake, answer.calls);
+	assert_int_equal(answer.result, REDIS_RESULT_TIMEOUT);
+	RUN_UNTIL(&fake, counted(fake.link, REDIS_C_CONNECT_TIMEOUT) >= 1);
+	kill(server.pid, SIGCONT);
+	RUN_UNTIL(&fake, redis_link_up(fake.link));
+	set_and_expect(&fake, "again");
+	fake_fini(&fake);
+	redis_fixture_fini(&server);
+	assert_int_equal(answer.calls, 1);
+}
+
 static void test_real_auth(void **state)
 {
 	struct redis_fixture server;
@@ -668,6 +695,7 @@ int main(void)
 		cmocka_unit_test(test_surplus_replies),
 		cmocka_unit_test(test_link_free),
 		cmocka_unit_test(test_real_restart),
+		cmocka_unit_test(test_real_paused),
 		cmocka_unit_test(test_real_auth),
 		cmocka_unit_test(test_real_scripts),
 	};
