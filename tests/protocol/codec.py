@@ -1,0 +1,172 @@
+"""The messages of docs/protocol.md as Python dictionaries, and protobuf (proto3) by hand.
+
+encode("Hello", protocol_version=1, ...) -> bytes and decode("Joined", data) -> {field: value}. A missing field is 0, "",
+b"", [] or None (a message). What cannot be read raises ValueError. Source: docs/protocol.md and the protobuf encoding
+specification; nothing here is taken from proto/client.proto.
+"""
+
+FIELDS = {
+    "Hello": {1: ("protocol_version", "uint32"), 2: ("ticket", "bytes"), 3: ("client_build", "string")},
+    "Admitted": {1: ("character_id", "uint64"), 2: ("map", "string"), 3: ("node", "string")},
+    "Refused": {1: ("reason", "uint32"), 2: ("text", "string"), 3: ("retry_after_ms", "uint32")},
+    "Joined": {1: ("actor_id", "uint32"), 2: ("map", "string"), 3: ("width_mm", "uint32"), 4: ("height_mm", "uint32"),
+               5: ("x_mm", "sint32"), 6: ("y_mm", "sint32"), 7: ("heading", "uint32"), 8: ("tick", "uint32"),
+               9: ("tick_hz", "uint32"), 10: ("speed_mm_per_s", "uint32")},
+    "CharacterDetail": {1: ("level", "uint32"), 2: ("gold", "int64"), 3: ("appearance", "uint32")},
+    "Input": {1: ("dx", "sint32"), 2: ("dy", "sint32")},
+    "InputBatch": {1: ("first_sequence", "uint32"), 2: ("inputs", ["Input"])},
+    "EntityState": {1: ("actor_id", "uint32"), 2: ("x_mm", "sint32"), 3: ("y_mm", "sint32"), 4: ("heading", "uint32"),
+                    5: ("moving", "uint32")},
+    "WorldUpdate": {1: ("tick", "uint32"), 2: ("input_sequence", "uint32"), 3: ("entities", ["EntityState"])},
+    "ActorEnter": {1: ("state", "EntityState"), 2: ("kind", "uint32"), 3: ("name", "string"), 4: ("appearance", "uint32")},
+    "ViewChange": {1: ("tick", "uint32"), 2: ("sequence", "uint32"), 3: ("enter", ["ActorEnter"]), 4: ("leave", ["uint32"])},
+    "Click": {1: ("actor_id", "uint32")},
+    "Dialogue": {1: ("actor_id", "uint32"), 2: ("text", "string")},
+    "ActionRefused": {1: ("action", "uint32"), 2: ("reason", "uint32")},
+}
+
+# type byte: message, channel, who sends it
+TYPES = {
+    0x01: ("Hello", 0, "client"), 0x02: ("Admitted", 0, "server"), 0x03: ("Refused", 0, "server"),
+    0x40: ("Joined", 0, "server"), 0x41: ("InputBatch", 1, "client"), 0x42: ("WorldUpdate", 1, "server"),
+    0x43: ("ViewChange", 3, "server"), 0x44: ("CharacterDetail", 0, "server"), 0x45: ("Click", 0, "client"),
+    0x46: ("Dialogue", 0, "server"), 0x47: ("ActionRefused", 0, "server"),
+}
+TYPE_OF = {name: (byte, channel) for byte, (name, channel, _) in TYPES.items()}
+
+REASONS = ("NONE SERVER_FULL SERVER_STOPPING WRONG_VERSION TICKET_MALFORMED TICKET_FORGED TICKET_EXPIRED TICKET_USED"
+           " TICKET_WRONG_REALM TRY_LATER HELLO_TIMEOUT MALFORMED REPLACED MAP_UNAVAILABLE WRONG_ACCOUNT SLOW OVERSIZE"
+           " KICKED CHECKSUM").split()
+PLAYER, NPC = 1, 2
+
+
+def reason_name(number):
+    return REASONS[number] if number < len(REASONS) else f"closed ({number})"
+
+
+def _varint(value):
+    out = bytearray()
+    value &= (1 << 64) - 1
+    while value > 127:
+        out.append(value & 127 | 128)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+def _read_varint(data, at):
+    value = 0
+    for shift in range(0, 70, 7):
+        if at >= len(data):
+            raise ValueError("a number is cut off")
+        value |= (data[at] & 127) << shift
+        at += 1
+        if data[at - 1] < 128:
+            return value & ((1 << 64) - 1), at
+    raise ValueError("a number of more than 10 bytes")
+
+
+def _number_bits(kind, value):
+    return value << 1 ^ value >> 63 if kind == "sint32" else value
+
+
+def _number_of(kind, bits):
+    if kind == "sint32":
+        bits &= 0xFFFFFFFF
+        return bits >> 1 ^ -(bits & 1)
+    if kind == "uint32":
+        return bits & 0xFFFFFFFF
+    return bits - (1 << 64) if kind == "int64" and bits >> 63 else bits
+
+
+def _one(number, kind, value):
+    if kind == "string":
+        value = value.encode()
+    elif kind in FIELDS:
+        value = encode(kind, **value)
+    if isinstance(value, bytes):
+        return _varint(number << 3 | 2) + _varint(len(value)) + value
+    return _varint(number << 3) + _varint(_number_bits(kind, value))
+
+
+def encode(message, **values):
+    out = b""
+    for number, (name, kind) in FIELDS[message].items():
+        value = values.pop(name, None)
+        if isinstance(kind, list) and kind[0] in FIELDS:
+            out += b"".join(_one(number, kind[0], item) for item in value or [])
+        elif isinstance(kind, list):
+            packed = b"".join(_varint(_number_bits(kind[0], item)) for item in value or [])
+            out += _one(number, "bytes", packed) if packed else b""
+        elif value or kind in FIELDS and value is not None:
+            out += _one(number, kind, value)
+    if values:
+        raise KeyError(f"{message} has no {values}")
+    return out
+
+
+def packet(message, **values):
+    return bytes([TYPE_OF[message][0]]) + encode(message, **values)
+
+
+def _default(kind):
+    if isinstance(kind, list):
+        return []
+    return None if kind in FIELDS else {"string": "", "bytes": b""}.get(kind, 0)
+
+
+def _fields(data):
+    """Yields (number, wire type, value): an int, or bytes."""
+    at = 0
+    while at < len(data):
+        key, at = _read_varint(data, at)
+        number, wire = key >> 3, key & 7
+        if wire == 0:
+            value, at = _read_varint(data, at)
+        else:
+            length = {1: 8, 5: 4}.get(wire)
+            if wire == 2:
+                length, at = _read_varint(data, at)
+            if not number or length is None or length > len(data) - at:
+                raise ValueError(f"field {number} of wire type {wire} cannot be read")
+            value, at = data[at:at + length], at + length
+        yield number, wire, value
+
+
+def decode(message, data, into=None):
+    got = into if into is not None else {name: _default(kind) for name, kind in FIELDS[message].values()}
+    for number, wire, value in _fields(data):
+        name, kind = FIELDS[message].get(number, (None, None))
+        if name is None:
+            continue
+        item = kind[0] if isinstance(kind, list) else kind
+        text = item in FIELDS or item in ("string", "bytes")
+        if isinstance(kind, list) and not text and wire == 2:
+            at = 0
+            while at < len(value):
+                bits, at = _read_varint(value, at)
+                got[name].append(_number_of(item, bits))
+            continue
+        if wire != (2 if text else 0):
+            raise ValueError(f"{message}.{name} has wire type {wire}")
+        if item in FIELDS:
+            value = decode(item, value, None if isinstance(kind, list) else got[name])
+        elif item == "string":
+            value = value.decode()
+        elif item != "bytes":
+            value = _number_of(item, value)
+        if isinstance(kind, list):
+            got[name].append(value)
+        else:
+            got[name] = value
+    return got
+
+
+def read_packet(channel, data, sender="server"):
+    """A packet of the other side -> (message name, fields)."""
+    if not data or data[0] not in TYPES:
+        raise ValueError("an unknown type")
+    message, of_channel, of_sender = TYPES[data[0]]
+    if channel != of_channel or of_sender != sender:
+        raise ValueError(f"{message} on channel {channel} from the {sender}")
+    return message, decode(message, data[1:])
