@@ -30,6 +30,10 @@
 	X(SHARD_STARTED, INFO, "simulation", "shard {0} runs {2} maps on lcore {1}")               \
 	X(SHARD_STOPPED, INFO, "simulation", "shard {0} has ended")                                \
 	X(TICK_LATE, WARN, "simulation", "map {0}: tick {1} took {2:us} us of {3:us} us")          \
+	X(PLAYER_SLOW, INFO, "simulation",                                                         \
+		"character {0} on map {1} takes no reliable messages and was disconnected")         \
+	X(PLAYER_MALFORMED, INFO, "simulation",                                                    \
+		"character {0} on map {1} sent {2} unreadable messages and was disconnected")       \
 	X(SAVES_HELD, WARN, "simulation", "shard {0}: {1} saves wait for room in the world ring")  \
 	X(SCRIPT_ERROR, WARN, "script", "map {0}: {text}")                                         \
 	X(SCRIPT_SLOW, WARN, "script",                                                             \

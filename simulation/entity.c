@@ -74,6 +74,7 @@ void sim_entity_appear(struct sim_map *m, uint32_t slot, enum sim_kind kind, int
 	/* Ids of one slot differ by the table's size, so small ones come first (short varints), and
 	 * one comes back only after 2^32 / slots stays in this slot: days, not 60 s. */
 	e->wire_id = (e->generation - 1) % (UINT32_MAX / m->slots) * m->slots + slot + 1;
+	e->looks_beat = 0;
 	e->kind = (uint8_t)kind;
 	e->x_mm = x_mm;
 	e->y_mm = y_mm;

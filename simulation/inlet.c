@@ -1,5 +1,6 @@
 #include "simulation/inlet.h"
 
+#include "common/log_events.h"
 #include "simulation/client_message.h"
 #include "simulation/life.h"
 #include "simulation/list.h"
@@ -90,6 +91,8 @@ static void from_client(struct sim_shard *s, const struct msg *message)
 		sim_count(s, SIM_MALFORMED_EMPTY + (enum sim_counter)result, 1);
 		if (++p->malformed == SIM_MALFORMED_MAX) {
 			sim_count(s, SIM_LEAVES_MALFORMED, 1);
+			sim_log(s, LOG_EVENT_PLAYER_MALFORMED, p->character_id, m->index,
+				p->malformed, 0);
 			sim_leave_want(m, slot, SW_REASON_MALFORMED, MSG_DISCONNECT);
 		}
 		return;

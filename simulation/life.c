@@ -1,6 +1,7 @@
 #include "simulation/life.h"
 
 #include "common/check.h"
+#include "common/log_events.h"
 #include "proto/client.pb-c.h"
 #include "simulation/entity.h"
 #include "simulation/interest.h"
@@ -9,6 +10,7 @@
 #include "simulation/send.h"
 #include "simulation/view.h"
 
+#define PAYLOAD_BYTES_MIN 256u /* ENet's least MTU leaves more than 500 */
 #define SPAWN_SPREAD_MM                                                                            \
 	4000u /* new players stand up to half of it from the middle, on each axis                  \
 	       */
@@ -75,7 +77,9 @@ uint32_t sim_join_begin(struct sim_shard *s, uint64_t peer, const struct msg_pla
 		.character_id = join->character_id,
 		.epoch = join->epoch,
 		.realm_id = join->realm_id,
-		.payload_bytes_max = join->payload_bytes_max,
+		.payload_bytes_max = join->payload_bytes_max < PAYLOAD_BYTES_MIN
+					     ? PAYLOAD_BYTES_MIN
+					     : join->payload_bytes_max,
 		.state = SIM_PLAYER_JOINING,
 		.join_x_mm = join->x_mm,
 		.join_y_mm = join->y_mm,
@@ -232,8 +236,12 @@ bool sim_save_push(struct sim_shard *s, struct sim_map *m, uint32_t slot, bool l
 	memcpy(payload, &save, sizeof(save));
 	if (!msg_ring_push(s->links.to_world, message)) {
 		sim_count(s, SIM_SAVES_WAITED, 1);
+		if (!s->saves_held)
+			sim_log(s, LOG_EVENT_SAVES_HELD, s->index, m->life.count + 1, 0, 0);
+		s->saves_held = true;
 		return false;
 	}
+	s->saves_held = false;
 	p->saved_x_mm = e->x_mm;
 	p->saved_y_mm = e->y_mm;
 	p->saved_heading = e->heading;

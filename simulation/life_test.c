@@ -89,6 +89,7 @@ static void leave_before_placed(void **state)
 
 static void joins_refused(void **state)
 {
+	static bool used[TEST_ACTORS_MAX];
 	struct test_shard t;
 
 	(void)state;
@@ -108,7 +109,11 @@ static void joins_refused(void **state)
 		test_gone(&t, round % 3);
 		test_run(&t, 60);
 		test_join(&t, round % 3, false, 0, 0);
-		test_run(&t, 60);
+		test_run(&t, 100);
+		/* under an id that nobody had before: 300 stays in 48 s */
+		assert_true(t.clients[round % 3].actor_id < TEST_ACTORS_MAX);
+		assert_false(used[t.clients[round % 3].actor_id]);
+		used[t.clients[round % 3].actor_id] = true;
 	}
 	assert_int_equal(t.joined, 303);
 	assert_int_equal(t.left, 300);

@@ -1,6 +1,7 @@
 #include "simulation/send.h"
 
 #include "common/check.h"
+#include "common/log_events.h"
 #include "proto/client.pb-c.h"
 #include "simulation/life.h"
 
@@ -35,7 +36,9 @@ static void waited(struct sim_shard *s, const struct msg *message)
 	struct sim_player *p = m ? sim_player(m, slot) : NULL;
 
 	if (p) /* else it has left meanwhile; its peer gets the message all the same */
-		p->queued_slots = (uint16_t)(p->queued_slots - message->slots);
+		p->queued_slots = (uint16_t)(p->queued_slots > message->slots
+						     ? p->queued_slots - message->slots
+						     : 0);
 }
 
 static bool flush(struct sim_shard *s, struct sim_outbox *box)
@@ -86,6 +89,7 @@ bool sim_send_reliable(
 		return true;
 	}
 	sim_count(s, SIM_LEAVES_SLOW, 1);
+	sim_log(s, LOG_EVENT_PLAYER_SLOW, p->character_id, m->index, 0, 0);
 	sim_leave_want(m, slot, SW_REASON_SLOW, MSG_DISCONNECT);
 	return false;
 }

@@ -61,6 +61,7 @@ struct sim_entity {
 	uint32_t changed_beat; /* the map's beat of the last change */
 	uint32_t known_by;     /* players whose known set has it; the slot is not free before 0 */
 	uint32_t generation;
+	uint32_t looks_beat; /* when its looks arrived; 0: it has had them from the start */
 	uint32_t moving_mm_per_s;
 	uint16_t heading;
 	uint8_t kind; /* enum sim_kind */
@@ -113,6 +114,9 @@ struct sim_player {
 	uint32_t leave_reason, disconnect_mode;
 	uint32_t told_sequence; /* applied_sequence of the last update sent */
 	uint32_t view_sequence, view_max, known_count, rotate; /* slot to go on from in a crowd */
+	/* Who is known and got looks since renew_floor is told again, from slot renew_cursor on;
+	 * more came since renew_next. 0: nothing to do. */
+	uint32_t renew_floor, renew_cursor, renew_next;
 	uint32_t pending_count;
 	uint32_t pending[SIM_PENDING_MAX]; /* slots that may have come into view or left it */
 	uint64_t character_id, epoch;
@@ -241,6 +245,7 @@ struct sim_shard {
 	uint64_t now_ns;
 	bool stopping, stop_owed, stopped;
 	bool scripts_owned;
+	bool saves_held; /* the last save found the world ring full */
 	struct sim_map *maps;
 	uint32_t map_count, map_next;
 	uint32_t *seats; /* [workers * peers_max], see SIM_SEAT_BITS */

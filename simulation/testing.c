@@ -62,6 +62,7 @@ void test_end(struct test_shard *t)
 	msg_ring_free(t->links.log);
 	for (uint32_t i = 0; t->clients && i < TEST_CLIENTS_MAX; i++) {
 		free(t->clients[i].knows);
+		free(t->clients[i].looks);
 		free(t->clients[i].heard_tick);
 		free(t->clients[i].seen_x_mm);
 		free(t->clients[i].seen_y_mm);
@@ -131,6 +132,7 @@ static void read_view(struct test_client *c, const uint8_t *bytes, uint32_t coun
 		c->wrong += id == c->actor_id || (c->knows[id] && !change->enter[i]->appearance);
 		c->view_count += !c->knows[id];
 		c->knows[id] = true;
+		c->looks[id] = change->enter[i]->appearance != 0;
 		heard(c, change->enter[i]->state, change->tick);
 	}
 	sw__view_change__free_unpacked(change, NULL);
@@ -353,6 +355,7 @@ void test_join(struct test_shard *t, uint32_t client, bool has_position, int32_t
 
 	if (!c->knows) {
 		c->knows = malloc(TEST_ACTORS_MAX * sizeof(*c->knows));
+		c->looks = malloc(TEST_ACTORS_MAX * sizeof(*c->looks));
 		c->heard_tick = malloc(TEST_ACTORS_MAX * sizeof(*c->heard_tick));
 		c->seen_x_mm = malloc(TEST_ACTORS_MAX * sizeof(*c->seen_x_mm));
 		c->seen_y_mm = malloc(TEST_ACTORS_MAX * sizeof(*c->seen_y_mm));
@@ -360,6 +363,7 @@ void test_join(struct test_shard *t, uint32_t client, bool has_position, int32_t
 	memset(c->knows, 0, TEST_ACTORS_MAX * sizeof(*c->knows));
 	memset(c->heard_tick, 0, TEST_ACTORS_MAX * sizeof(*c->heard_tick));
 	*c = (struct test_client){.knows = c->knows,
+		.looks = c->looks,
 		.heard_tick = c->heard_tick,
 		.seen_x_mm = c->seen_x_mm,
 		.seen_y_mm = c->seen_y_mm};

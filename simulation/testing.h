@@ -37,6 +37,7 @@ struct test_client {
 	uint32_t disconnect_reason, disconnect_mode;
 	bool disconnected;
 	bool *knows;                    /* [TEST_ACTORS_MAX] */
+	bool *looks;                    /* [TEST_ACTORS_MAX]: told with an appearance */
 	uint32_t *heard_tick;           /* [TEST_ACTORS_MAX]: tick of the last record or enter */
 	int32_t *seen_x_mm, *seen_y_mm; /* [TEST_ACTORS_MAX] */
 };

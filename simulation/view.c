@@ -16,7 +16,6 @@ struct change {
 	uint8_t *start, *at, *end;
 	uint32_t leave_count, enters;
 	uint32_t leaves[LEAVES_MAX];
-	bool full; /* something did not fit */
 };
 
 uint32_t sim_view_max(
@@ -56,16 +55,20 @@ void sim_view_renew(struct sim_map *m, uint32_t slot)
 {
 	struct sim_window window = sim_window_of(m, m->entities[slot].cell);
 
+	m->entities[slot].looks_beat = m->beat;
 	for (uint32_t row = window.row0; row <= window.row1; row++) {
 		for (uint32_t column = window.column0; column <= window.column1; column++) {
 			uint32_t other = m->cells[row * m->columns + column].head;
 
 			for (; other != SIM_NONE; other = m->entities[other].cell_next) {
+				struct sim_player *p = sim_player(m, other);
+
 				if (other >= m->player_slots || !sim_knows(m, other, slot))
 					continue;
-				/* An enter of a known actor replaces it, so no leave is sent. */
-				forget_one(m, other, slot);
-				sim_interest_pend(m, other, slot);
+				if (!p->renew_floor)
+					p->renew_floor = m->beat;
+				else if (!p->renew_next)
+					p->renew_next = m->beat;
 			}
 		}
 	}
@@ -73,29 +76,26 @@ void sim_view_renew(struct sim_map *m, uint32_t slot)
 
 static bool tell_leave(struct sim_map *m, uint32_t observer, uint32_t slot, struct change *c)
 {
-	if (c->leave_count == LEAVES_MAX || c->at + WIRE_U32_MAX > c->end) {
-		c->full = true;
+	if (c->leave_count == LEAVES_MAX || c->at + WIRE_U32_MAX > c->end)
 		return false;
-	}
 	c->end -= WIRE_U32_MAX; /* its place in the packed list at the end */
 	c->leaves[c->leave_count++] = m->entities[slot].wire_id;
 	forget_one(m, observer, slot);
 	return true;
 }
 
-static bool tell_enter(struct sim_map *m, uint32_t observer, uint32_t slot, struct change *c)
+/* Writes an ActorEnter; false: it does not fit. */
+static bool write_enter(const struct sim_map *m, uint32_t slot, struct change *c)
 {
-	struct sim_entity *e = &m->entities[slot];
+	const struct sim_entity *e = &m->entities[slot];
 	uint8_t body[ENTER_BYTES_MAX], *at = body;
 	const char *name = "";
 	uint32_t name_bytes = 0, appearance = 0;
 
-	if (c->at + ENTER_BYTES_MAX > c->end) {
-		c->full = true;
+	if (c->at + ENTER_BYTES_MAX > c->end)
 		return false;
-	}
 	if (slot < m->player_slots) {
-		const struct sim_player *p = sim_player(m, slot);
+		const struct sim_player *p = &m->players_table[slot];
 
 		name = p->name;
 		name_bytes = p->name_bytes;
@@ -115,10 +115,46 @@ static bool tell_enter(struct sim_map *m, uint32_t observer, uint32_t slot, stru
 	at = wire_u32(at, 4, appearance);
 	c->at = wire_bytes(c->at, 3, body, (uint32_t)(at - body));
 	c->enters++;
+	return true;
+}
+
+static bool tell_enter(struct sim_map *m, uint32_t observer, uint32_t slot, struct change *c)
+{
+	if (!write_enter(m, slot, c))
+		return false;
 	sim_known(m, observer)[slot / 64] |= 1ull << (slot % 64);
-	e->known_by++;
+	m->entities[slot].known_by++;
 	sim_player(m, observer)->known_count++;
 	return true;
+}
+
+/* Tells known entities again whose looks have arrived: an enter of a known actor replaces it. The
+ * known bit stays, so a leave that comes meanwhile is told. */
+static void tell_looks(struct sim_map *m, uint32_t observer, struct change *c)
+{
+	struct sim_player *p = sim_player(m, observer);
+	const uint64_t *known = sim_known(m, observer);
+	uint32_t w = p->renew_cursor / 64;
+	uint64_t bits = known[w] & UINT64_MAX << (p->renew_cursor % 64);
+
+	for (;;) {
+		for (; bits; bits &= bits - 1) {
+			uint32_t slot = w * 64 + (uint32_t)__builtin_ctzll(bits);
+			const struct sim_entity *e = &m->entities[slot];
+
+			if (e->cell == SIM_NONE || e->looks_beat < p->renew_floor)
+				continue;
+			if (!write_enter(m, slot, c)) {
+				p->renew_cursor = slot;
+				return;
+			}
+		}
+		if (++w == m->known_words)
+			break;
+		bits = known[w];
+	}
+	p->renew_floor = p->renew_next;
+	p->renew_cursor = p->renew_next = 0;
 }
 
 /* How near one must be in a crowd: all in buckets below *within fit view_max. Also counts those
@@ -297,7 +333,7 @@ uint32_t sim_view_step(struct sim_shard *s, struct sim_map *m, uint32_t slot)
 	struct change c;
 	bool crowded;
 
-	if (!p->pending_count && !p->rescan && !due)
+	if (!p->pending_count && !p->rescan && !due && !p->renew_floor)
 		return SIM_COST_SLOT;
 	/* Before Joined, or while earlier messages wait for room, nothing is told: it stays
 	 * pending, and what comes and goes in between is never said. */
@@ -314,7 +350,6 @@ uint32_t sim_view_step(struct sim_shard *s, struct sim_map *m, uint32_t slot)
 	c.start = c.at = sim_send_begin(s, SW_MSG_VIEW_CHANGE);
 	c.end = c.start + limit - 1 - 4; /* the type byte; the packed list's tag and length */
 	c.leave_count = c.enters = 0;
-	c.full = false;
 	c.at = wire_u32(c.at, 1, m->tick);
 	c.at = wire_u32(c.at, 2, p->view_sequence + 1);
 	if (p->rescan || due) {
@@ -330,6 +365,10 @@ uint32_t sim_view_step(struct sim_shard *s, struct sim_map *m, uint32_t slot)
 		compare_pending(m, slot, &window, &c);
 	} else {
 		compare_pending(m, slot, &window, &c);
+	}
+	if (p->renew_floor) {
+		tell_looks(m, slot, &c);
+		cost += m->known_words;
 	}
 	if (c.enters || c.leave_count)
 		send_change(s, m, slot, &c);

@@ -204,6 +204,73 @@ static void repeats_then_refreshes(void **state)
 	test_end(&t);
 }
 
+/* Looks that arrive in the very tick in which their owner walks out of sight, or leaves, must not
+ * undo the leave: whoever was told of an actor is told that it is gone. */
+static void late_looks_leave_no_ghost(void **state)
+{
+	(void)state;
+	for (uint32_t tick_of_looks = 1; tick_of_looks <= 24; tick_of_looks++) {
+		for (uint32_t vanish = 0; vanish < 2; vanish++) {
+			struct test_shard t;
+
+			test_init(&t, WIDTH_M, 10);
+			t.answer_details = false;
+			test_start(&t, 1);
+			test_join(&t, 0, true, 5000, 5000);
+			test_run(&t, 100);
+			test_join(&t, 1, true, cell_mm * 3 - 500, 5000);
+			for (uint32_t ms = 0; ms < 100; ms++) {
+				test_run_holding(&t, 1);
+				test_read_dataplane(&t);
+			}
+			assert_true(t.clients[0].knows[t.clients[1].actor_id]);
+			for (uint32_t i = 1; i <= 24; i++) {
+				if (!vanish)
+					test_input(&t, 1, i, 1, 127, 0);
+				else if (i == 12)
+					test_gone(&t, 1);
+				t.answer_details = i == tick_of_looks;
+				if (t.answer_details)
+					test_read_world(&t);
+				test_run_holding(&t, 50);
+				test_read_dataplane(&t);
+			}
+			test_run(&t, 200);
+			if (t.clients[0].knows[t.clients[1].actor_id])
+				fail_msg("looks at tick %u: a ghost", tick_of_looks);
+			assert_int_equal(t.clients[0].gaps + t.clients[0].wrong, 0);
+			test_end(&t);
+		}
+	}
+}
+
+/* The looks of many arrive at once: everyone gets all of them. */
+static void everyone_gets_all_looks(void **state)
+{
+	struct test_shard t;
+
+	(void)state;
+	test_init(&t, WIDTH_M, 300);
+	t.answer_details = false;
+	test_start(&t, 1);
+	for (uint32_t i = 0; i < 300; i++)
+		test_join(&t, i, true, 50000 + 50 * (int32_t)i, 50000);
+	for (uint32_t ms = 0; ms < 1000; ms++) {
+		test_run_holding(&t, 1);
+		test_read_dataplane(&t);
+	}
+	t.answer_details = true;
+	test_run(&t, 2000);
+	for (uint32_t i = 0; i < 300; i++) {
+		assert_int_equal(t.clients[i].view_count, 299);
+		assert_int_equal(t.clients[i].gaps + t.clients[i].wrong, 0);
+		for (uint32_t id = 1; id < TEST_ACTORS_MAX; id++)
+			if (t.clients[i].knows[id] && !t.clients[i].looks[id])
+				fail_msg("client %u does not know the looks of %u", i, id);
+	}
+	test_end(&t);
+}
+
 #define CROWD   2000u
 #define WATCHED 37u /* one in so many reads its updates throughout */
 
@@ -298,6 +365,8 @@ int main(void)
 		cmocka_unit_test(enter_and_leave),
 		cmocka_unit_test(repeats_then_refreshes),
 		cmocka_unit_test(views_are_right),
+		cmocka_unit_test(late_looks_leave_no_ghost),
+		cmocka_unit_test(everyone_gets_all_looks),
 		cmocka_unit_test(crowd_on_one_square),
 	};
 
