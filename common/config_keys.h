@@ -88,7 +88,7 @@
 	X("enet.connects_burst", enet.connects_burst, INTEGER, 1, 10000000, "4000", "Burst of the above.") \
 	X("enet.source_connects_per_s", enet.source_connects_per_s, INTEGER, 1, 10000000, "50", "New handshakes per second from one source address.") \
 	X("enet.source_connects_burst", enet.source_connects_burst, INTEGER, 1, 10000000, "200", "Burst of the above.") \
-	X("enet.peer_hold", enet.peer_hold_bytes, BYTES, 1024, CONFIG_GIB, "32KiB", "Memory for what one peer sent out of order or in fragments.") \
+	X("enet.peer_hold", enet.peer_hold_bytes, BYTES, 1024, CONFIG_GIB, "1MiB", "Most memory for what one peer sent out of order or in fragments. ENet senders know no receiver's limit: a small hold stalls clients that send much over a lossy path.") \
 	X("enet.peer_queue", enet.peer_queue_bytes, BYTES, 1024, CONFIG_GIB, "64KiB", "Memory for what waits to be sent to one peer, or to be acknowledged by it; a peer that needs more is disconnected as slow.") \
 	X("enet.pool", enet.pool_bytes, BYTES, 65536, 4095ull << 20, "32MiB", "Memory behind holds and queues of all peers, per dataplane lcore.") \
 	\
