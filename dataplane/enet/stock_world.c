@@ -222,7 +222,7 @@ struct world *world_new(const struct world_config *config)
 	default_to(&engine->connects_burst, 100000);
 	default_to(&engine->source_connects_per_s, 100000);
 	default_to(&engine->source_connects_burst, 100000);
-	default_to(&engine->peer_hold_bytes, 256 << 10);
+	default_to(&engine->peer_hold_bytes, 1 << 20);
 	default_to(&engine->peer_queue_bytes, 1 << 20);
 	if (!engine->pool_bytes)
 		engine->pool_bytes = 64 << 20;
