@@ -147,5 +147,9 @@ uint64_t sim_shard_next_ns(const struct sim_shard *s)
 	for (uint32_t i = 0; i < s->map_count; i++)
 		if (map_next_ns(&s->maps[i]) < next)
 			next = map_next_ns(&s->maps[i]);
+	/* What waits for a full ring is tried again soon: no message tells when there is room. */
+	for (uint32_t w = 0; w < s->links.workers; w++)
+		if (s->outbox[w].messages && s->now_ns + NS_PER_MS < next)
+			next = s->now_ns + NS_PER_MS;
 	return next;
 }

@@ -11,6 +11,7 @@
 #include "simulation/counters.h"
 
 static struct msg_buffer batch[2];
+static uint32_t workers = 1; /* of the shard under test */
 
 void test_init(struct test_shard *t, uint32_t width_m, uint32_t players_max)
 {
@@ -28,6 +29,7 @@ void test_init(struct test_shard *t, uint32_t width_m, uint32_t players_max)
 	t->config.simulation.lazy_joins_per_tick = 200;
 	t->config.rings.slots = 32768;
 	t->answer_details = true;
+	t->workers = 1;
 	t->now_ns = 1000 * NS_PER_MS;
 }
 
@@ -36,9 +38,11 @@ void test_start(struct test_shard *t, uint64_t seed)
 	uint32_t slots = t->config.rings.slots;
 	char error[256] = "";
 
-	t->links.workers = 1;
-	t->links.from_dataplane[0] = msg_ring_new("from_dataplane", slots);
-	t->links.to_dataplane[0] = msg_ring_new("to_dataplane", slots);
+	t->links.workers = workers = t->workers;
+	for (uint32_t w = 0; w < workers; w++) {
+		t->links.from_dataplane[w] = msg_ring_new("from_dataplane", 32768);
+		t->links.to_dataplane[w] = msg_ring_new("to_dataplane", slots);
+	}
 	t->links.from_control = msg_ring_new("from_control", 32768);
 	t->links.to_control = msg_ring_new("to_control", slots);
 	t->links.from_world = msg_ring_new("from_world", 32768);
@@ -53,8 +57,10 @@ void test_start(struct test_shard *t, uint64_t seed)
 void test_end(struct test_shard *t)
 {
 	sim_shard_free(t->shard);
-	msg_ring_free(t->links.from_dataplane[0]);
-	msg_ring_free(t->links.to_dataplane[0]);
+	for (uint32_t w = 0; w < t->workers; w++) {
+		msg_ring_free(t->links.from_dataplane[w]);
+		msg_ring_free(t->links.to_dataplane[w]);
+	}
 	msg_ring_free(t->links.from_control);
 	msg_ring_free(t->links.to_control);
 	msg_ring_free(t->links.from_world);
@@ -196,11 +202,11 @@ static void read_send(struct test_shard *t, struct test_client *c, const struct 
 	}
 }
 
-void test_read_dataplane(struct test_shard *t)
+static void read_worker(struct test_shard *t, struct msg_ring *ring)
 {
 	uint32_t slots;
 
-	while ((slots = msg_ring_pop(t->links.to_dataplane[0], batch[0].slot, 2 * MSG_SLOTS_MAX))) {
+	while ((slots = msg_ring_pop(ring, batch[0].slot, 2 * MSG_SLOTS_MAX))) {
 		const struct msg *end = batch[0].slot + slots;
 
 		for (const struct msg *m = batch[0].slot; m < end; m = msg_next(m)) {
@@ -237,6 +243,12 @@ void test_read_dataplane(struct test_shard *t)
 			}
 		}
 	}
+}
+
+void test_read_dataplane(struct test_shard *t)
+{
+	for (uint32_t w = 0; w < t->workers; w++)
+		read_worker(t, t->links.to_dataplane[w]);
 }
 
 void test_read_control(struct test_shard *t)
@@ -334,7 +346,7 @@ void test_run(struct test_shard *t, uint32_t ms)
 
 uint64_t test_peer(uint32_t client)
 {
-	return handle_make(0, 7, client);
+	return handle_make(client % workers, 7, client);
 }
 
 void test_join(struct test_shard *t, uint32_t client, bool has_position, int32_t x_mm, int32_t y_mm)
@@ -383,7 +395,7 @@ void test_gone(struct test_shard *t, uint32_t client)
 	t->clients[client].here = false;
 	memcpy(msg_begin(&message, MSG_PEER_GONE, test_peer(client), sizeof(gone)), &gone,
 		sizeof(gone));
-	assert_true(msg_ring_push(t->links.from_dataplane[0], &message));
+	assert_true(msg_ring_push(t->links.from_dataplane[client % workers], &message));
 }
 
 void test_remove(struct test_shard *t, uint32_t client, uint32_t reason)
@@ -411,7 +423,7 @@ void test_packet(
 
 	memcpy(msg_begin(buffer.slot, MSG_PEER_PACKET, test_peer(client), count), bytes, count);
 	buffer.slot->channel = channel;
-	assert_true(msg_ring_push(t->links.from_dataplane[0], buffer.slot));
+	assert_true(msg_ring_push(t->links.from_dataplane[client % workers], buffer.slot));
 }
 
 void test_input(struct test_shard *t, uint32_t client, uint32_t first, uint32_t count, int32_t dx,

@@ -47,6 +47,7 @@ struct test_shard {
 	struct sim_links links;
 	struct sim_shard *shard;
 	uint64_t now_ns;
+	uint32_t workers;            /* 1; client c is worker c % workers's */
 	uint32_t tick;               /* of the newest update that any client got */
 	struct test_client *clients; /* [TEST_CLIENTS_MAX], by the index of the peer handle */
 	bool answer_details;         /* play the world thread */

@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "simulation/counters.h"
+#include "simulation/interest.h"
 #include "simulation/random.h"
 #include "simulation/state.h"
 #include "simulation/testing.h"
@@ -271,6 +272,86 @@ static void everyone_gets_all_looks(void **state)
 	test_end(&t);
 }
 
+/* Many more near than a view holds, on two workers whose rings fill now and then, with joins and
+ * leaves: whatever happens, a client's view is a part of what is in its window, as full as it may
+ * be, without contradictions, ghosts or gaps. */
+static void crowded_views_are_consistent(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 4; seed++) {
+		struct test_shard t;
+		uint64_t dice = seed;
+		const struct sim_map *m;
+
+		test_init(&t, 120, PLAYERS);
+		t.workers = 2;
+		t.config.maps[0].tick_hz = 4; /* 5 records x 3 ticks: views of 15 */
+		t.config.simulation.update_bytes_max = 256;
+		t.config.maps[0].monsters = seed % 2 ? 20 : 0;
+		t.config.rings.slots = 256;
+		test_start(&t, seed);
+		m = &t.shard->maps[0];
+		for (uint32_t round = 0; round < 400; round++) {
+			for (uint32_t i = 0; i < PLAYERS; i++) {
+				uint32_t what = sim_random_below(&dice, 30);
+
+				if (!t.clients[i].here && what < 10)
+					test_join(&t, i, what < 5,
+						(int32_t)sim_random_below(&dice, 120000),
+						(int32_t)sim_random_below(&dice, 120000));
+				else if (t.clients[i].here && what == 10)
+					test_gone(&t, i);
+				else if (t.clients[i].here && what < 25)
+					test_input(&t, i, round * 8 + 1, 8,
+						(int32_t)sim_random_below(&dice, 255) - 127,
+						(int32_t)sim_random_below(&dice, 255) - 127);
+			}
+			if (sim_random_below(&dice, 5) == 0)
+				test_run_holding(&t, 800);
+			test_run(&t, 1 + sim_random_below(&dice, 400));
+			if (round % 20 != 19)
+				continue;
+			test_run(&t, 5000); /* all stand still, but for the monsters */
+			for (uint32_t i = 0; i < PLAYERS; i++) {
+				const struct test_client *c = &t.clients[i];
+				uint32_t slot, full, told = 0, near = 0;
+				struct sim_window window;
+
+				if (!c->here || !c->actor_id || c->disconnected)
+					continue;
+				slot = (c->actor_id - 1) % m->slots;
+				window = sim_window_of(m, m->entities[slot].cell);
+				for (uint32_t other = 0; other < m->slots; other++) {
+					const struct sim_entity *e = &m->entities[other];
+
+					near += other != slot &&
+						sim_window_has(m, &window, e->cell);
+					if (sim_knows(m, slot, other)) {
+						assert_true(c->knows[e->wire_id]);
+						told++;
+					}
+				}
+				if (c->gaps || c->wrong || told != c->view_count)
+					fail_msg("seed %llu round %u client %u: %u gaps, %u wrong, "
+						 "told %u, "
+						 "sees %u",
+						(unsigned long long)seed, round, i, c->gaps,
+						c->wrong, told, c->view_count);
+				assert_true(told <= m->players_table[slot].view_max);
+				full = near < m->players_table[slot].view_max
+					       ? near
+					       : m->players_table[slot].view_max;
+				/* monsters that walk may be on their way in or out */
+				if (told + (seed % 2 ? 3 : 0) < full)
+					fail_msg("seed %llu round %u client %u: sees %u of %u",
+						(unsigned long long)seed, round, i, told, full);
+			}
+		}
+		assert_true(test_counter(&t, SIM_UPDATES_DROPPED) > 0);
+		test_end(&t);
+	}
+}
+
 #define CROWD   2000u
 #define WATCHED 37u /* one in so many reads its updates throughout */
 
@@ -365,6 +446,7 @@ int main(void)
 		cmocka_unit_test(enter_and_leave),
 		cmocka_unit_test(repeats_then_refreshes),
 		cmocka_unit_test(views_are_right),
+		cmocka_unit_test(crowded_views_are_consistent),
 		cmocka_unit_test(late_looks_leave_no_ghost),
 		cmocka_unit_test(everyone_gets_all_looks),
 		cmocka_unit_test(crowd_on_one_square),
