@@ -6,9 +6,11 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 #include <cmocka.h>
 
 #include "dataplane/enet/stock_world.h"
+#include "dataplane/enet/wire.h"
 
 #define BAD_NET                                                                                    \
 	{                                                                                          \
@@ -206,6 +208,54 @@ static void sequence_numbers_wrap(void **state)
 	leave_nothing(world);
 }
 
+/* Loses whatever carries the reliable command with sequence number 1 of channel 0, downwards. */
+static bool drop_first(void *ctx, struct netsim_address from, struct netsim_address to,
+	const uint8_t *data, size_t bytes)
+{
+	static const uint8_t first[] = {WIRE_SEND_RELIABLE | WIRE_ACK_FLAG, 0, 0, 1, 0, 12};
+
+	(void)ctx;
+	(void)to;
+	if (from.port != 7777)
+		return true;
+	for (size_t at = 4; at + sizeof first <= bytes; at++) {
+		if (memcmp(data + at, first, sizeof first) == 0)
+			return false;
+	}
+	return true;
+}
+
+/* lsalzman/enet#141, #143: while one command is missing, no more than seven windows follow it: a
+ * receiver takes no more, and from nine on it acknowledges what it throws away. */
+static void the_sender_stays_inside_the_windows(void **state)
+{
+	struct world_config config = {.net = {.delay_min_ms = 1, .delay_max_ms = 1}};
+	const uint32_t messages = 45000;
+	struct sw_enet_peer_info info;
+	struct world *world;
+
+	(void)state;
+	config.engine.peer_queue_bytes = 8 << 20;
+	world = world_with(config, 1, 1);
+	netsim_filter_set(world->sim, drop_first, NULL);
+	for (uint32_t i = 0; i < messages; i++) {
+		assert_int_equal(world_send_down(world, 0, 0, ENET_PACKET_FLAG_RELIABLE, 12), 0);
+		if (i % 100 == 99)
+			world_run(world, 1);
+	}
+	world_run(world, 1000);
+	/* queued: what the windows hold back */
+	assert_true(world_count(world, SW_ENET_C_QUEUE_BYTES) >= (messages - 7 * 4096) * 128u);
+	assert_int_equal(world->client[0].down->count[WORLD_RELIABLE], 0);
+	/* and in flight is what was lost, not what the client would throw away */
+	sw_enet_peer_info(world->engine, (uint32_t)world->client[0].handle, &info);
+	assert_true(info.reliable_in_flight_bytes < 4096);
+	netsim_filter_set(world->sim, NULL, NULL);
+	assert_true(world_until(world, world_all_arrived, 60000));
+	everyone_still_there(world);
+	leave_nothing(world);
+}
+
 static void all_255_channels(void **state)
 {
 	struct world_config config = {.net = BAD_NET, .echo = true};
@@ -261,6 +311,7 @@ int main(void)
 		cmocka_unit_test(full_rings_and_buffers_lose_nothing),
 		cmocka_unit_test(a_small_hold_loses_nothing),
 		cmocka_unit_test(sequence_numbers_wrap),
+		cmocka_unit_test(the_sender_stays_inside_the_windows),
 		cmocka_unit_test(all_255_channels),
 		cmocka_unit_test(checksums),
 	};
