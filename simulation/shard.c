@@ -38,9 +38,9 @@ static void lay_out_map(struct layout *l, struct sim_map *m)
 	size_t slots = m->slots, players = m->player_slots;
 
 	m->entities = take(l, slots * sizeof(*m->entities));                    /* E x 80 B */
-	m->players_table = take(l, players * sizeof(*m->players_table));        /* P x 0.5 KiB */
+	m->players_table = take(l, players * sizeof(*m->players_table));        /* P x 352 B */
 	m->known = take(l, players * m->known_words * sizeof(*m->known));       /* P x E / 8 B */
-	m->npcs = take(l, (size_t)m->npc_slots * sizeof(*m->npcs));             /* N x 44 B */
+	m->npcs = take(l, (size_t)m->npc_slots * sizeof(*m->npcs));             /* N x 40 B */
 	m->monsters = take(l, (size_t)m->monster_slots * sizeof(*m->monsters)); /* M x 8 B */
 	m->cells = take(l, (size_t)m->columns * m->rows * sizeof(*m->cells));   /* C x 16 B */
 	m->cell_bytes = take(l, slots * SIM_RECORD_MAX);                        /* E x 31 B */
