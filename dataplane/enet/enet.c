@@ -93,12 +93,12 @@ static size_t lay_out(struct sw_enet *e, uint8_t *memory, const struct sw_enet_c
 	size_t at = 0, peers = config->peers_max;
 
 	(void)carve(memory, &at, sizeof *e);
-	/* hot state of peers, 320 bytes each, and cold state, 256 */
+	/* hot state of peers, 288 bytes each, and cold state, 216 */
 	e->peers = carve(memory, &at, peers * sizeof *e->peers);
 	e->cold = carve(memory, &at, peers * sizeof *e->cold);
 	/* table of peers, at most half full, 8 bytes a slot */
 	e->table = carve(memory, &at, (size_t)s->table * sizeof *e->table);
-	/* half-open clients, 136 bytes each, and their hash heads */
+	/* half-open clients, 104 bytes each, and their hash heads */
 	e->half_open = carve(memory, &at, (size_t)config->half_open_max * sizeof *e->half_open);
 	e->half_open_heads = carve(memory, &at, (size_t)s->half_heads * sizeof *e->half_open_heads);
 	/* connect rates of sources, four for each half-open client, 24 bytes each */

@@ -186,6 +186,9 @@ struct peer_cold {
 	uint32_t unsequenced[WIRE_UNSEQUENCED_WINDOW / 32];
 };
 
+_Static_assert(sizeof(struct peer) <= 320 && sizeof(struct peer_cold) <= 256,
+	"W10: at most 1 KiB a silent peer, with its share of the tables");
+
 struct peer_slot { /* of the open-addressing table */
 	uint32_t tag;
 	uint32_t peer; /* NIL: empty */
