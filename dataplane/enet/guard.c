@@ -1,4 +1,5 @@
-/* guard.c: the cheap refusals of CONNECT: a token bucket over all sources, then one per source.
+/* guard.c: the cheap refusals of CONNECT: a token bucket per source, then one over all. In this
+ * order: what one source sends beyond its own rate must not use up what all the others share.
  *
  * The table of sources is small and set-associative: four to a set, and a newcomer takes the place
  * of the one that has been quiet longest. A flood of invented addresses can push honest ones out,
@@ -41,8 +42,6 @@ uint32_t guard_connect(struct sw_enet *e, const struct sw_enet_addr *from)
 	uint64_t key;
 	struct source *set, *source;
 
-	if (!bucket_take(&e->connects, config->connects_per_s, config->connects_burst, e->now_ms))
-		return SW_ENET_C_CONNECT_RATE;
 	key = source_key(e, from);
 	source = set = &e->sources[(uint32_t)(key >> 32) & e->source_mask & ~(SOURCE_WAYS - 1)];
 	for (uint32_t i = 0; i < SOURCE_WAYS; i++) {
@@ -61,5 +60,9 @@ uint32_t guard_connect(struct sw_enet *e, const struct sw_enet_addr *from)
 	if (!bucket_take(&source->bucket, config->source_connects_per_s,
 		    config->source_connects_burst, e->now_ms))
 		return SW_ENET_C_CONNECT_SOURCE_RATE;
+	if (!bucket_take(&e->connects, config->connects_per_s, config->connects_burst, e->now_ms)) {
+		source->bucket.tokens_milli += 1000; /* it was not the source's fault */
+		return SW_ENET_C_CONNECT_RATE;
+	}
 	return 0;
 }

@@ -120,6 +120,40 @@ static void a_flood_costs_no_slot(void **state)
 	raw_free(&raw);
 }
 
+/* What one source sends beyond its own rate takes nothing from the others' common one. */
+static void one_source_drains_itself_only(void **state)
+{
+	struct sw_enet_addr from = raw_source(1);
+	uint8_t out[64];
+	uint32_t bytes;
+
+	(void)state;
+	raw_new(&raw, &(struct sw_enet_config){.peers_max = 100,
+			      .half_open_max = 64,
+			      .connects_per_s = 20,
+			      .connects_burst = 20,
+			      .source_connects_per_s = 2,
+			      .source_connects_burst = 5});
+	raw.quiet = true;
+	for (uint32_t i = 0; i < 1000; i++) {
+		from.port = (uint16_t)(1000 + i);
+		bytes = raw_connect_bytes(out, i, 4, i);
+		raw_forget(&raw);
+		assert_int_equal(
+			raw_rx(&raw, &from, out, bytes), i < 5 ? 0 : SW_ENET_C_CONNECT_SOURCE_RATE);
+	}
+	raw.quiet = false;
+	for (uint32_t i = 0; i < 15; i++)
+		assert_int_equal(connect_from(100 + i, 7), 0);
+	assert_int_equal(connect_from(200, 7), SW_ENET_C_CONNECT_RATE);
+	/* nor does the common rate cost a source its own */
+	for (uint32_t i = 0; i < 20; i++)
+		assert_int_equal(connect_from(200, 7), SW_ENET_C_CONNECT_RATE);
+	raw_service(&raw, 500);
+	assert_int_equal(connect_from(200, 7), 0);
+	raw_free(&raw);
+}
+
 static void only_the_right_acknowledgement(void **state)
 {
 	struct sw_enet_addr from = raw_source(1), other = raw_source(2);
@@ -239,6 +273,7 @@ int main(void)
 		cmocka_unit_test(verify_connect_says),
 		cmocka_unit_test(the_young_stay),
 		cmocka_unit_test(a_flood_costs_no_slot),
+		cmocka_unit_test(one_source_drains_itself_only),
 		cmocka_unit_test(only_the_right_acknowledgement),
 		cmocka_unit_test(verify_again),
 		cmocka_unit_test(configurations),
