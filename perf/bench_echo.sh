@@ -43,16 +43,16 @@ ip netns add "$ns"
 for wire in x k; do
 	ip link add "$id-$wire" type veth peer name "$wire" netns "$ns"
 	sysctl -qw "net.ipv6.conf.$id-$wire.disable_ipv6=1"
-	ip netns exec "$ns" sysctl -qw "net.ipv6.conf.$wire.disable_ipv6=1"
+	nsenter --net="/run/netns/$ns" sysctl -qw "net.ipv6.conf.$wire.disable_ipv6=1"
 	ip link set "$id-$wire" up
-	ip -n "$ns" link set "$wire" up
+	nsenter --net="/run/netns/$ns" ip link set "$wire" up
 done
-ip -n "$ns" link set lo up
-ip -n "$ns" addr add 10.200.1.2/24 dev x
+nsenter --net="/run/netns/$ns" ip link set lo up
+nsenter --net="/run/netns/$ns" ip addr add 10.200.1.2/24 dev x
 ip addr add 10.200.2.1/24 dev "$id-k"
-ip -n "$ns" addr add 10.200.2.2/24 dev k
+nsenter --net="/run/netns/$ns" ip addr add 10.200.2.2/24 dev k
 # A veth leaves transmit checksums to hardware that is not there; AF_XDP would see them unfinished.
-ip netns exec "$ns" ethtool -K x tx off >/dev/null
+nsenter --net="/run/netns/$ns" ethtool -K x tx off >/dev/null
 # Buffers as large as ours, or stock's socket drops what the generator has in flight.
 sysctl -qw net.core.rmem_max=16777216 net.core.wmem_max=16777216
 
@@ -76,7 +76,7 @@ done
 commit=$(git -C "$here" rev-parse --short HEAD 2>/dev/null || echo unknown)
 echo "machine: $(nproc) CPUs, $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1)"
 echo "build: $build, commit $commit"
-ip netns exec "$ns" taskset -c 1 "$bin/stormweir-load" --server "ours=10.200.1.1:7777=$ours" \
+nsenter --net="/run/netns/$ns" taskset -c 1 "$bin/stormweir-load" --server "ours=10.200.1.1:7777=$ours" \
 	--server "stock=10.200.2.1:7777=$stock" --bench echo-first --commit "$commit" "$@" \
 	>"$dir/result" || { cat "$dir/result" "$dir/ours" "$dir/stock" >&2; exit 1; }
 sed '$d' "$dir/result"

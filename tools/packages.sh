@@ -14,7 +14,7 @@ packages=(
 	liblua5.4-dev libuv1-dev libsodium-dev libyaml-dev libmicrohttpd-dev libjansson-dev
 	libcmocka-dev bats shellcheck jq python3
 	redis-server postgresql-15 postgresql-client-15
-	iproute2 ethtool curl strace
+	iproute2 iputils-ping procps ethtool curl strace
 )
 packages_fuzz=(clang)
 

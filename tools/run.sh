@@ -48,12 +48,15 @@ run_stop() {
 
 run() {
 	run_arguments "$@"
-	setup
-	build "$run_preset"
+	# Built is built as the user, so that nothing in the checkout belongs to root.
+	if [[ ${STORMWEIR_BUILT:-} != 1 ]]; then
+		setup
+		build "$run_preset"
+	fi
 	if ((EUID != 0)); then
 		command -v sudo >/dev/null || die "run needs root for its wire, or sudo"
 		exec sudo STORMWEIR_HTTP_PORT="$dev_http_port" STORMWEIR_NO_HUGE="${STORMWEIR_NO_HUGE:-}" \
-			"$root/dev" run "$@"
+			STORMWEIR_BUILT=1 "$root/dev" run "$@"
 	fi
 	# shellcheck source=tools/stage.sh
 	. "$root/tools/stage.sh"
@@ -71,17 +74,17 @@ run() {
 }
 
 run_say() {
-	local memory=hugepages
+	local memory=hugepages sudo=${SUDO_USER:+sudo }
 	[[ $stage_memory == --huge-dir ]] || memory='ordinary pages'
 	cat <<TEXT
 
 Stormweir is up on $wire_server_ip:7777 (AF_XDP on $stage_server_end, $memory), with $run_bots bots in namespace $stage_ns.
 
   watch     curl -s http://127.0.0.1:$dev_http_port/metrics     and /health, /status
-            tail -f $stage_log/stormweir.log
-  play      $stage_bin/swctl ticket --key $stage_key \\
+            ${sudo}tail -f $stage_log/stormweir.log
+  play      ${sudo}$stage_bin/swctl ticket --key $stage_key \\
                 --character 1 --name you --raw --out /tmp/you.ticket
-            nsenter --net=/run/netns/$stage_ns $stage_bin/stormweir-walk $wire_server_ip 7777 /tmp/you.ticket
+            ${sudo}nsenter --net=/run/netns/$stage_ns $stage_bin/stormweir-walk $wire_server_ip 7777 /tmp/you.ticket
             or your own client in that namespace; a ticket is good once, for 5 minutes
   stop      Ctrl-C
 

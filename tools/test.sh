@@ -20,7 +20,7 @@ suite() {
 		summary+=$(sed -n '/^The following tests FAILED:/,/^Errors while/p' "$log" |
 			grep -E '^\s+[0-9]+ - ' | sed 's/^/      /')$'\n'
 	fi
-	((EUID == 0)) || as_root chown -R "$(id -u):$(id -g)" "build/$preset/Testing"
+	((EUID == 0)) || as_root chown -R "$(id -u):$(id -g)" "build/$preset"
 }
 
 # sanitizer PRESET LABEL: builds it and runs the tests that carry the label.

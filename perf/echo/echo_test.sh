@@ -24,11 +24,11 @@ trap 'exit 1' INT TERM
 ip netns add "$ns" || exit 77
 ip link add "$id" type veth peer name x netns "$ns"
 sysctl -qw "net.ipv6.conf.$id.disable_ipv6=1"
-ip netns exec "$ns" sysctl -qw net.ipv6.conf.x.disable_ipv6=1
+nsenter --net="/run/netns/$ns" sysctl -qw net.ipv6.conf.x.disable_ipv6=1
 ip link set "$id" up
-ip -n "$ns" link set x up
-ip -n "$ns" addr add 10.201.1.2/24 dev x
-ip netns exec "$ns" ethtool -K x tx off >/dev/null
+nsenter --net="/run/netns/$ns" ip link set x up
+nsenter --net="/run/netns/$ns" ip addr add 10.201.1.2/24 dev x
+nsenter --net="/run/netns/$ns" ethtool -K x tx off >/dev/null
 
 fail() {
 	echo "echo_test: $*"
@@ -54,11 +54,11 @@ start() {
 counter() { sed -n "s/^$1 0 $2 //p" "$dir/log"; }
 
 start
-ip netns exec "$ns" ping -q -c 3 -i 0.2 10.201.1.1 >/dev/null || fail "ping is not answered"
-ip netns exec "$ns" "$bin/stormweir-echo-client" 10.201.1.1 7777 || fail "plain client"
-ip netns exec "$ns" "$bin/stormweir-echo-client" 10.201.1.1 7777 crc || fail "client with CRC32"
-ip netns exec "$ns" bash -c 'echo hello >/dev/udp/10.201.1.1/53; echo hello >/dev/udp/10.201.1.1/7777'
-ip netns exec "$ns" ping -q -c 1 10.201.1.1 >/dev/null || fail "ping at the end"
+nsenter --net="/run/netns/$ns" ping -q -c 3 -i 0.2 10.201.1.1 >/dev/null || fail "ping is not answered"
+nsenter --net="/run/netns/$ns" "$bin/stormweir-echo-client" 10.201.1.1 7777 || fail "plain client"
+nsenter --net="/run/netns/$ns" "$bin/stormweir-echo-client" 10.201.1.1 7777 crc || fail "client with CRC32"
+nsenter --net="/run/netns/$ns" bash -c 'echo hello >/dev/udp/10.201.1.1/53; echo hello >/dev/udp/10.201.1.1/7777'
+nsenter --net="/run/netns/$ns" ping -q -c 1 10.201.1.1 >/dev/null || fail "ping at the end"
 kill -INT "$server"
 wait "$server" || fail "SIGINT: exit $?"
 [ "$(counter dataplane icmp_echo_replies)" = 4 ] || fail "pings counted"
@@ -70,13 +70,13 @@ start
 kill -KILL "$server"
 wait "$server" 2>/dev/null || true
 start
-ip netns exec "$ns" "$bin/stormweir-echo-client" 10.201.1.1 7777 || fail "after kill -9"
+nsenter --net="/run/netns/$ns" "$bin/stormweir-echo-client" 10.201.1.1 7777 || fail "after kill -9"
 kill -TERM "$server"
 wait "$server" || fail "SIGTERM: exit $?"
 server=
 
 # net_tap makes transmit checksums by offload, and its kernel end has the port's own MAC.
-ip netns exec "$ns" "$bin/stormweir-echo" --no-huge --no-pci -m 128 -l 0 --file-prefix="$id" \
+nsenter --net="/run/netns/$ns" "$bin/stormweir-echo" --no-huge --no-pci -m 128 -l 0 --file-prefix="$id" \
 	--log-level=error --vdev=net_tap0,iface=tap -- --port net_tap0 --address 10.201.2.1/24 \
 	--packet-max 32768 --idle adaptive >"$dir/log" 2>&1 &
 server=$!
@@ -86,10 +86,10 @@ until grep -qs ready "$dir/log"; do
 	[ $i -lt 200 ] || fail "did not start on net_tap"
 	sleep 0.05
 done
-ip -n "$ns" addr add 10.201.2.2/24 dev tap
-ip -n "$ns" link set tap up
-ip netns exec "$ns" ping -q -c 1 10.201.2.1 >/dev/null || fail "ping over net_tap"
-ip netns exec "$ns" "$bin/stormweir-echo-client" 10.201.2.1 7777 || fail "over net_tap"
+nsenter --net="/run/netns/$ns" ip addr add 10.201.2.2/24 dev tap
+nsenter --net="/run/netns/$ns" ip link set tap up
+nsenter --net="/run/netns/$ns" ping -q -c 1 10.201.2.1 >/dev/null || fail "ping over net_tap"
+nsenter --net="/run/netns/$ns" "$bin/stormweir-echo-client" 10.201.2.1 7777 || fail "over net_tap"
 kill -INT "$server"
 wait "$server" || fail "SIGINT on net_tap: exit $?"
 server=
