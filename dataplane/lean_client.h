@@ -158,32 +158,45 @@ static inline uint32_t lean_read(struct lean_client *client, const uint8_t *in, 
 	return ack ? (uint32_t)(ack - out) : 0;
 }
 
-/* One message in one datagram. payload_bytes is at most 1,400 less 12. */
-static inline uint32_t lean_send_unreliable(struct lean_client *client, uint8_t channel,
-	const void *payload, uint32_t payload_bytes, uint8_t *out)
+/* Commands behind what out[at] holds already: acknowledgements that lean_read has written, say.
+ * payload_bytes is at most 1,400 less 12 and what is there. Return the datagram's bytes. */
+static inline uint32_t lean_add_unreliable(struct lean_client *client, uint8_t channel,
+	const void *payload, uint32_t payload_bytes, uint8_t *out, uint32_t at)
 {
-	uint8_t *p;
+	uint8_t *p = lean_command(out + at, 7, channel, client->reliable[channel]);
 
-	lean_put16(out, (uint32_t)client->session << 12 | client->peer_id);
-	p = lean_command(out + 2, 7, channel, client->reliable[channel]);
 	lean_put16(p, ++client->unreliable[channel]);
 	lean_put16(p + 2, payload_bytes);
 	memcpy(p + 4, payload, payload_bytes);
 	return (uint32_t)(p + 4 - out) + payload_bytes;
 }
 
+/* The datagram's header has a sent time. */
+static inline uint32_t lean_add_reliable(struct lean_client *client, uint8_t channel,
+	const void *payload, uint32_t payload_bytes, uint8_t *out, uint32_t at)
+{
+	uint8_t *p = lean_command(out + at, 0x86, channel, ++client->reliable[channel]);
+
+	client->unreliable[channel] = 0;
+	lean_put16(p, payload_bytes);
+	memcpy(p + 2, payload, payload_bytes);
+	return (uint32_t)(p + 2 - out) + payload_bytes;
+}
+
+/* One message in one datagram. payload_bytes is at most 1,400 less 12. */
+static inline uint32_t lean_send_unreliable(struct lean_client *client, uint8_t channel,
+	const void *payload, uint32_t payload_bytes, uint8_t *out)
+{
+	lean_put16(out, (uint32_t)client->session << 12 | client->peer_id);
+	return lean_add_unreliable(client, channel, payload, payload_bytes, out, 2);
+}
+
 /* The caller repeats it until acknowledged grows, or does without. */
 static inline uint32_t lean_send_reliable(struct lean_client *client, uint8_t channel,
 	const void *payload, uint32_t payload_bytes, uint32_t now_ms, uint8_t *out)
 {
-	uint8_t *p;
-
-	client->unreliable[channel] = 0;
-	p = lean_command(
-		lean_head(client, out, now_ms), 0x86, channel, ++client->reliable[channel]);
-	lean_put16(p, payload_bytes);
-	memcpy(p + 2, payload, payload_bytes);
-	return (uint32_t)(p + 2 - out) + payload_bytes;
+	lean_head(client, out, now_ms);
+	return lean_add_reliable(client, channel, payload, payload_bytes, out, LEAN_HEAD_BYTES);
 }
 
 /* DISCONNECT without waiting for an answer. */

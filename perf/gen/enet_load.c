@@ -1,0 +1,120 @@
+#include <inttypes.h>
+
+#include "common/mono.h"
+#include "perf/gen/enet_load.h"
+
+static struct {
+	struct flow *flow;
+	struct enet_wire wire;
+	uint32_t clients;
+} self;
+
+static bool turn(void *ctx, uint64_t now_ns)
+{
+	uint32_t received, sent;
+
+	(void)ctx;
+	received = self.wire.receive(self.wire.ctx, self.flow, now_ns);
+	flow_step(self.flow, self.wire.room(self.wire.ctx), now_ns);
+	sent = self.wire.flush(self.wire.ctx);
+	return received || sent;
+}
+
+static bool connect_all(void *ctx)
+{
+	const struct flow_counters *counters = flow_counters(self.flow);
+	uint64_t connected;
+
+	flow_connect(self.flow);
+	while (flow_connecting(self.flow) && !drive_stopped())
+		turn(ctx, mono_ns());
+	/* The last handshake's acknowledgement is on its way; the server hears it first. */
+	turn(ctx, mono_ns());
+	connected = counters->connected - counters->gone;
+	if (connected >= self.clients)
+		return true;
+	fprintf(stderr,
+		"gen: %" PRIu64 " of %u clients connected; %" PRIu64 " were refused, %" PRIu64
+		" had no answer\n",
+		connected, self.clients, counters->refused, counters->unanswered);
+	return false;
+}
+
+static void send_on(void *ctx, bool on, uint64_t now_ns)
+{
+	(void)ctx;
+	flow_send(self.flow, on, now_ns);
+}
+
+static uint32_t out(void *ctx)
+{
+	(void)ctx;
+	return flow_out(self.flow);
+}
+
+static bool finished(void *ctx)
+{
+	(void)ctx;
+	return flow_finished(self.flow) && !flow_out(self.flow);
+}
+
+static void totals(void *ctx, struct drive_totals *totals)
+{
+	const struct flow_counters *counters = flow_counters(self.flow);
+
+	(void)ctx;
+	*totals = (struct drive_totals){
+		.sent = counters->sent, .received = counters->received, .lost = counters->lost};
+}
+
+static struct latency *latency(void *ctx)
+{
+	(void)ctx;
+	return flow_latency(self.flow);
+}
+
+static void leave(void *ctx)
+{
+	uint64_t end_ns = mono_ns() + NS_PER_S;
+	uint32_t from = 0;
+	bool more = true;
+
+	(void)ctx;
+	while (more && mono_ns() < end_ns) {
+		uint64_t now_ns = mono_ns();
+
+		self.wire.receive(self.wire.ctx, self.flow, now_ns);
+		more = flow_disconnect(self.flow, &from, self.wire.room(self.wire.ctx), now_ns);
+		self.wire.flush(self.wire.ctx);
+	}
+}
+
+static void report(void *ctx, FILE *to)
+{
+	const struct flow_counters *counters = flow_counters(self.flow);
+
+	(void)ctx;
+#define PRINT(name, help)                                                                          \
+	if (counters->name)                                                                        \
+		fprintf(to, "%s %" PRIu64 "\n", #name, counters->name);
+	FLOW_COUNTERS(PRINT)
+#undef PRINT
+	self.wire.report(self.wire.ctx, to);
+}
+
+void enet_load_init(
+	struct drive_load *load, struct flow *flow, const struct enet_wire *wire, uint32_t clients)
+{
+	self.flow = flow;
+	self.wire = *wire;
+	self.clients = clients;
+	*load = (struct drive_load){.connect = connect_all,
+		.turn = turn,
+		.send = send_on,
+		.out = out,
+		.finished = finished,
+		.totals = totals,
+		.latency = latency,
+		.leave = leave,
+		.report = report};
+}
