@@ -37,6 +37,7 @@
 #define PENDING_MS            5000u /* an unreliable packet waits so long for others */
 #define PENDING_MAX           32u   /* unreliable packets waiting, per peer */
 #define ACK_BLOCKS_MAX        64u
+#define NO_BUFFER_MAX         64u /* then the rest of the dirty peers wait for the next service */
 #define FRAGMENTS_MAX         0x6000u /* six reliable windows: 13 MB at the least MTU */
 
 /* --- blocks: the memory behind queues and holds (pool.c) --- */
@@ -247,7 +248,8 @@ struct sw_enet {
 	struct peer_slot *table;
 	uint32_t table_mask;
 	uint32_t peers_free, peers_fresh, peers_used, peers_connected;
-	uint32_t dirty;
+	uint32_t dirty, dirty_tail; /* first in, first out */
+	uint32_t no_buffer;         /* times that tx_begin had none, in this service */
 	uint64_t hash_key[2]; /* of the tables: what a source may choose must not choose the bucket
 			       */
 

@@ -237,8 +237,12 @@ void peer_dirty(struct sw_enet *e, uint32_t index)
 	if (peer->flags & PEER_DIRTY)
 		return;
 	peer->flags |= PEER_DIRTY;
-	peer->dirty_next = e->dirty;
-	e->dirty = index;
+	peer->dirty_next = NIL;
+	if (e->dirty == NIL)
+		e->dirty = index;
+	else
+		e->peers[e->dirty_tail].dirty_next = index;
+	e->dirty_tail = index;
 }
 
 /* The state of a channel below channel_count; NULL when no memory is left for it. The first four

@@ -293,19 +293,30 @@ static uint32_t service(struct sw_enet *e, uint32_t index)
 
 uint32_t sw_enet_service(struct sw_enet *e, uint64_t now_ms)
 {
-	uint32_t sent = 0, index;
+	uint32_t sent = 0, index, last;
 
 	clock_advance(e, now_ms);
 	half_open_expire(e);
 	timers_run(e);
 	index = e->dirty;
-	e->dirty = NIL;
+	last = e->dirty_tail;
+	e->dirty = e->dirty_tail = NIL;
+	e->no_buffer = 0;
 	while (index != NIL) {
 		uint32_t next = e->peers[index].dirty_next;
 
 		e->peers[index].flags &= ~(uint32_t)PEER_DIRTY;
 		sent += service(e, index);
 		index = next;
+		if (e->no_buffer < NO_BUFFER_MAX || index == NIL)
+			continue;
+		/* The way out is full: with many thousand waiting, asking for each would take so
+		 * long that nothing is received meanwhile. Who had no luck goes behind the rest. */
+		e->peers[last].dirty_next = e->dirty;
+		if (e->dirty == NIL)
+			e->dirty_tail = last;
+		e->dirty = index;
+		break;
 	}
 	counter_put(&e->counter[SW_ENET_C_PEERS], e->peers_connected);
 	counter_put(&e->counter[SW_ENET_C_HALF_OPEN], e->half_open_used);

@@ -16,8 +16,10 @@ bool tx_disconnect(struct sw_enet *e, uint32_t peer, const struct sw_enet_addr *
 	uint32_t bytes = header + WIRE_DISCONNECT_BYTES;
 	uint8_t *out = e->ops.tx_begin(e->ops.ctx, peer, to, bytes);
 
-	if (!out)
+	if (!out) {
+		e->no_buffer++;
 		return false;
+	}
 	wire_put16(out, WIRE_SENT_TIME | (uint32_t)session << WIRE_SESSION_SHIFT | client_id);
 	wire_put16(out + 2, (uint32_t)e->now_ms & 0xffff);
 	wire_put32(wire_put_command(out + header, WIRE_DISCONNECT | WIRE_UNSEQUENCED_FLAG,
@@ -212,6 +214,7 @@ uint32_t tx_flush(struct sw_enet *e, uint32_t index, bool *more)
 
 		if (!out) {
 			count(e, SW_ENET_C_NO_BUFFER, 1);
+			e->no_buffer++;
 			*more = true;
 			break;
 		}
