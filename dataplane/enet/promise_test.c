@@ -301,6 +301,41 @@ static void one_datagram_for_all(void **state)
 	raw_free(&raw);
 }
 
+/* A transmit ring that is full: a service does not ask for a buffer for each of many peers, and
+ * everyone is answered once there is room, in any order. */
+static void a_full_way_out(void **state)
+{
+	enum { PEERS = 200 };
+	struct raw_client clients[PEERS];
+	uint64_t before;
+	(void)state;
+
+	begin((struct sw_enet_config){.peers_max = PEERS + 1,
+		.connects_burst = PEERS + 1,
+		.source_connects_burst = PEERS + 1});
+	for (uint32_t i = 0; i < PEERS; i++)
+		assert_true(raw_connect(&raw, &clients[i], 2 + i, 1));
+	raw_service(&raw, 0);
+	raw.no_buffer = true;
+	for (uint32_t i = 0; i < PEERS; i++) {
+		uint8_t out[64], *p;
+
+		p = raw_put_reliable(raw_header(&clients[i], out, 9), 0, 1, "x", 1);
+		assert_int_equal(raw_rx(&raw, &clients[i].address, out, (uint32_t)(p - out)), 0);
+	}
+	before = raw.sent_total;
+	for (uint32_t service = 1; service <= 5; service++) {
+		raw_service(&raw, 0);
+		assert_in_range(raw_count(&raw, SW_ENET_C_NO_BUFFER), 1, service * 64);
+	}
+	raw.no_buffer = false;
+	raw_service(&raw, 0);
+	assert_int_equal(raw.sent_total - before, PEERS);
+	raw_service(&raw, 0);
+	assert_int_equal(raw.sent_total - before, PEERS);
+	raw_free(&raw);
+}
+
 static void send_says_why_not(void **state)
 {
 	(void)state;
@@ -325,6 +360,7 @@ int main(void)
 		cmocka_unit_test(unreliable_waits_for_its_reliable),
 		cmocka_unit_test(nothing_before_connected),
 		cmocka_unit_test(one_datagram_for_all),
+		cmocka_unit_test(a_full_way_out),
 		cmocka_unit_test(send_says_why_not),
 	};
 

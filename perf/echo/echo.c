@@ -124,6 +124,14 @@ static void tell_everyone(struct echo *echo)
 	}
 }
 
+/* Peers whose end has not been reported: also those that are told and have not acknowledged. */
+static bool anyone_left(struct echo *echo)
+{
+	const _Atomic uint64_t *enet = echo->sets[1].values;
+
+	return counter_get(&enet[SW_ENET_C_CONNECTED]) != counter_get(&enet[SW_ENET_C_DISCONNECTED]);
+}
+
 void echo_run(struct echo *echo, const _Atomic bool *stop)
 {
 	struct dp_idle idle;
@@ -145,5 +153,5 @@ void echo_run(struct echo *echo, const _Atomic bool *stop)
 	do {
 		now_ns = mono_ns();
 		turn(echo, now_ns);
-	} while (sw_enet_peers(dp_wire_engine(echo->wire)) && now_ns < end_ns);
+	} while (anyone_left(echo) && now_ns < end_ns);
 }

@@ -86,8 +86,7 @@ static uint32_t flush(void *ctx)
 
 	if (!wire->pending)
 		return 0;
-	n = rte_eth_tx_burst(
-		wire->port->id, 0, wire->tx + wire->first, (uint16_t)wire->pending);
+	n = rte_eth_tx_burst(wire->port->id, 0, wire->tx + wire->first, (uint16_t)wire->pending);
 	wire->frames_out += n;
 	wire->pending -= n;
 	wire->first = wire->pending ? wire->first + n : 0;

@@ -1,0 +1,190 @@
+/* stormweir-gen-kernel: the same clients over one kernel socket: what stock libenet is measured
+ * with. Datagrams of one size leave in one call, cut apart by the kernel (UDP_SEGMENT), and come in
+ * 64 to a call: half the cost of one call each, so that the server is the slower side.
+ *   stormweir-gen-kernel --tx-ip 127.0.0.1 --tx-udp 7777 --clients 1000 */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <netinet/udp.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "dataplane/lean_client.h"
+#include "perf/gen/enet_load.h"
+#include "perf/gen/options.h"
+
+#define BATCH       64u /* the kernel's most segments */
+#define CALL_BYTES  60000u
+#define CLIENTS_MAX 4095u /* the server's headers name a client by 12 bits */
+
+static struct {
+	int fd;
+	uint32_t clients;
+	uint8_t in_bytes[BATCH][2048];
+	struct mmsghdr in[BATCH];
+	struct iovec in_iov[BATCH];
+	uint8_t out[CALL_BYTES + FLOW_DATAGRAM_MAX];
+	uint32_t used, each, segments; /* of out */
+	uint64_t sent, received, other, failed;
+} self;
+
+static void on_signal(int number)
+{
+	(void)number;
+	drive_stop();
+}
+
+static uint32_t flush(void *ctx)
+{
+	char control[CMSG_SPACE(sizeof(uint16_t))] = {0};
+	struct iovec iov = {.iov_base = self.out, .iov_len = self.used};
+	struct msghdr head = {.msg_iov = &iov, .msg_iovlen = 1};
+	uint32_t segments = self.segments;
+	uint16_t each = (uint16_t)self.each;
+
+	(void)ctx;
+	if (!segments)
+		return 0;
+	if (segments > 1) {
+		struct cmsghdr *cmsg;
+
+		head.msg_control = control;
+		head.msg_controllen = sizeof(control);
+		cmsg = CMSG_FIRSTHDR(&head);
+		cmsg->cmsg_level = SOL_UDP;
+		cmsg->cmsg_type = UDP_SEGMENT;
+		cmsg->cmsg_len = CMSG_LEN(sizeof(each));
+		memcpy(CMSG_DATA(cmsg), &each, sizeof(each));
+	}
+	/* What fails is lost on the way. */
+	if (sendmsg(self.fd, &head, 0) < 0)
+		self.failed += segments;
+	self.sent += segments;
+	self.used = self.segments = 0;
+	return segments;
+}
+
+static uint8_t *begin(void *ctx, uint32_t client)
+{
+	(void)client;
+	if (self.segments == BATCH || self.used > CALL_BYTES - FLOW_DATAGRAM_MAX)
+		flush(ctx);
+	return self.out + self.used;
+}
+
+static void end(void *ctx, uint32_t client, uint32_t bytes)
+{
+	(void)client;
+	if (self.segments && bytes != self.each) {
+		/* Another size: what is there leaves first. */
+		uint32_t at = self.used;
+
+		flush(ctx);
+		memmove(self.out, self.out + at, bytes);
+	}
+	self.each = bytes;
+	self.used += bytes;
+	self.segments++;
+}
+
+static uint32_t receive(void *ctx, struct flow *flow, uint64_t now_ns)
+{
+	int n = recvmmsg(self.fd, self.in, BATCH, MSG_DONTWAIT, NULL);
+
+	(void)ctx;
+	for (int i = 0; i < n; i++) {
+		uint32_t client = self.in[i].msg_len >= 2 ? lean_get16(self.in_bytes[i]) & 0xfff
+							  : CLIENTS_MAX;
+
+		if (client >= self.clients)
+			self.other++;
+		else
+			flow_receive(flow, client, self.in_bytes[i], self.in[i].msg_len, now_ns);
+	}
+	self.received += n > 0 ? (uint32_t)n : 0;
+	return n > 0 ? (uint32_t)n : 0;
+}
+
+static uint32_t room(void *ctx)
+{
+	(void)ctx;
+	return BATCH;
+}
+
+static void report(void *ctx, FILE *out)
+{
+	(void)ctx;
+	fprintf(out,
+		"datagrams_in %" PRIu64 "\ndatagrams_out %" PRIu64 "\nother_datagrams %" PRIu64
+		"\nfailed %" PRIu64 "\n",
+		self.received, self.sent, self.other, self.failed);
+}
+
+static bool open_socket(const struct gen_options *options)
+{
+	struct sockaddr_in to = {
+		.sin_family = AF_INET, .sin_port = htons((uint16_t)options->to_port)};
+	int bytes = 16 << 20;
+
+	if (inet_pton(AF_INET, options->to, &to.sin_addr) != 1) {
+		fprintf(stderr, "gen: --tx-ip %s: the server's IPv4 address is wanted\n",
+			options->to);
+		return false;
+	}
+	self.fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (self.fd < 0 || connect(self.fd, (struct sockaddr *)&to, sizeof(to))) {
+		perror("gen: socket");
+		return false;
+	}
+	if (setsockopt(self.fd, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof(bytes)))
+		setsockopt(self.fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes));
+	if (setsockopt(self.fd, SOL_SOCKET, SO_SNDBUFFORCE, &bytes, sizeof(bytes)))
+		setsockopt(self.fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
+	for (uint32_t i = 0; i < BATCH; i++) {
+		self.in_iov[i].iov_base = self.in_bytes[i];
+		self.in_iov[i].iov_len = sizeof(self.in_bytes[i]);
+		self.in[i].msg_hdr.msg_iov = &self.in_iov[i];
+		self.in[i].msg_hdr.msg_iovlen = 1;
+	}
+	return true;
+}
+
+int main(int argc, char **argv)
+{
+	const struct enet_wire wire = {
+		.receive = receive, .room = room, .flush = flush, .report = report};
+	const struct flow_ops ops = {.begin = begin, .end = end};
+	static struct gen_options options;
+	struct drive_load load;
+	struct flow *flow;
+	int ret = gen_options(&options, true, argc, argv, stderr), status;
+
+	if (ret)
+		return ret < 0 ? 2 : 0;
+	if (options.flow.clients > CLIENTS_MAX) {
+		fprintf(stderr, "gen: at most %u clients on one socket\n", CLIENTS_MAX);
+		return 2;
+	}
+	self.clients = options.flow.clients;
+	flow = flow_new(&options.flow, &ops);
+	if (!flow || !open_socket(&options)) {
+		flow_free(flow);
+		return 1;
+	}
+	signal(SIGINT, on_signal);
+	signal(SIGTERM, on_signal);
+	enet_load_init(&load, flow, &wire, options.flow.clients);
+	if (options.interactive) {
+		printf("gen: ready\n");
+		fflush(stdout);
+		status = drive_commands(&load);
+	} else {
+		status = drive_once(&load, options.seconds, options.stats_period_s);
+	}
+	close(self.fd);
+	flow_free(flow);
+	return status;
+}
