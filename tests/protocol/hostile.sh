@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# hostile.sh BIN [ATTACK...]: clients that break every rule of the protocol (hostile.py), beside 30 stock bots that are
+# not to notice: none is disconnected, loses a reliable message or is corrected. Each refusal is in /metrics by name.
+# With the programs of an asan build this is the same under sanitizers.
+set -uo pipefail
+((EUID == 0)) || {
+	echo "skipped: a network namespace needs root"
+	exit 77
+}
+bin=$(cd "$1" && pwd)
+shift
+here=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=tools/stage.sh
+. "$here/../../tools/stage.sh"
+# shellcheck source=tests/e2e/e2e.sh
+. "$here/../e2e/e2e.sh"
+e2e_begin
+export PYTHONDONTWRITEBYTECODE=1
+
+# The rates of a real node: one address must not keep others out. The bots come from one address, slowly.
+sed -i 's/source_connects_per_s: .*/source_connects_per_s: 50/; s/source_connects_burst: .*/source_connects_burst: 200/' \
+	"$stage_dir/node.yaml"
+wire_in "$stage_ns" ip address add 10.77.0.9/24 dev "$stage_client_end" || die "no second address"
+stage_server_start || die "the server did not start"
+bots_start good 3001 30 --connects-per-s 20 --expect-enters 1 --report "$stage_run/good.json"
+sleep 3
+
+# Tickets of many characters, and several of one character, as hostile.py says.
+tickets=$stage_run/hostile
+stage_tickets 5001 400 evil "$tickets" || die "no tickets"
+for character in 1 1 2 2 3 3 3 3 3 3 3 3 4 4 4 4 4 4 $(yes 5 | head -n 12) $(yes 6 | head -n 50); do
+	"$bin/swctl" ticket --key "$stage_key" --character $((9000 + character)) --name "same$character" --ttl 3600 ||
+		die "no ticket"
+done >"$tickets.same"
+python3 "$here/hostile.py" "$stage_ns" "$wire_server_ip" 7777 "http://127.0.0.1:$stage_http_port/metrics" "$tickets" "$@" ||
+	die "not all was refused as it has to be"
+
+step "the bots beside"
+bots_leave good
+# Corrections are shown only: a machine that stands still for half a second makes them without any attacker.
+jq -e '.totals | .reliable_lost == 0 and .unreadable == 0 and .well == .bots' \
+	"$stage_run/good.json" >/dev/null || die "the bots were disturbed: $(jq -c .totals "$stage_run/good.json")"
+stage_server_stop || die "the server did not stop in order"
+! grep -E 'ERROR: AddressSanitizer|runtime error:|CHECK|^level=error forged' "$stage_log/stormweir.log" || die "the server's log has a fault"
+e2e_passed
