@@ -21,7 +21,7 @@
 #define CONFIG_PATH_BYTES  256u
 
 enum config_idle { CONFIG_IDLE_POLL, CONFIG_IDLE_ADAPTIVE };
-enum config_checksum { CONFIG_CHECKSUM_OFF, CONFIG_CHECKSUM_ON, CONFIG_CHECKSUM_ANY };
+enum config_use { CONFIG_USE_OFF, CONFIG_USE_ON, CONFIG_USE_ANY };
 
 struct config_port {
 	char device[CONFIG_TEXT_BYTES]; /* DPDK port name: net_af_xdp0, 0000:3b:02.0 */
@@ -70,7 +70,7 @@ struct sw_config {
 		uint32_t channels_max;
 		uint32_t mtu;
 		uint32_t packet_bytes_max;
-		enum config_checksum checksum;
+		enum config_use checksum, compression;
 		uint32_t connects_per_s, connects_burst;               /* global bucket */
 		uint32_t source_connects_per_s, source_connects_burst; /* per source address */
 		uint32_t peer_hold_bytes;   /* out-of-order and assembly memory, per peer */

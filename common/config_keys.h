@@ -25,7 +25,7 @@
 	X(HEX, "hexadecimal digits")                                                               \
 	X(LCORES, "a list of lcore numbers, such as [1, 2]")                                       \
 	X(IDLE, "poll or adaptive")                                                                \
-	X(CHECKSUM, "off, on or any")                                                              \
+	X(USE, "off, on or any")                                                                   \
 	X(LEVEL, "debug, info, warn or error")
 
 /* Sections. X(path, meaning) */
@@ -83,7 +83,8 @@
 	X("enet.channels_max", enet.channels_max, INTEGER, 4, 255, "4", "Channels that a client may ask for; the protocol uses 4.") \
 	X("enet.mtu", enet.mtu, BYTES, 576, 4096, "1400B", "Largest ENet datagram, without UDP and IP headers.") \
 	X("enet.packet_max", enet.packet_bytes_max, BYTES, 576, MSG_PAYLOAD_MAX, "4KiB", "Largest packet either way, its fragments joined.") \
-	X("enet.checksum", enet.checksum, CHECKSUM, 0, 0, "any", "Whether clients use ENet's CRC32: any recognises it from each CONNECT.") \
+	X("enet.checksum", enet.checksum, USE, 0, 0, "any", "Whether clients use ENet's CRC32: any recognises it from each CONNECT.") \
+	X("enet.compression", enet.compression, USE, 0, 0, "any", "Whether clients use ENet's range coder: any recognises it from each CONNECT.") \
 	X("enet.connects_per_s", enet.connects_per_s, INTEGER, 1, 10000000, "2000", "New handshakes per second, all sources together.") \
 	X("enet.connects_burst", enet.connects_burst, INTEGER, 1, 10000000, "4000", "Burst of the above.") \
 	X("enet.source_connects_per_s", enet.source_connects_per_s, INTEGER, 1, 10000000, "50", "New handshakes per second from one source address.") \

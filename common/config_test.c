@@ -91,7 +91,7 @@ static void good_file_fills_the_struct(void **state)
 	assert_true(config.simulation.seed == UINT64_MAX);
 	assert_int_equal(config.dataplane.idle, CONFIG_IDLE_POLL);
 	assert_int_equal(config.dataplane.stats_period_s, 120);
-	assert_int_equal(config.enet.checksum, CONFIG_CHECKSUM_ON);
+	assert_int_equal(config.enet.checksum, CONFIG_USE_ON);
 	assert_int_equal(config.enet.mtu, 1200);
 	assert_int_equal(config.enet.packet_bytes_max, 4096);
 	assert_string_equal(config.redis.address, "unix:/run/x.sock");

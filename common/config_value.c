@@ -250,13 +250,13 @@ static bool choice_read(const struct config_key *key, const struct choice *choic
 		config_kind_allowed[key->kind]);
 }
 _Static_assert(sizeof(enum config_idle) == sizeof(uint32_t) &&
-		       sizeof(enum config_checksum) == sizeof(uint32_t),
+		       sizeof(enum config_use) == sizeof(uint32_t),
 	"choices are written as uint32_t");
 
 static const struct choice choices_idle[] = {
 	{"poll", CONFIG_IDLE_POLL}, {"adaptive", CONFIG_IDLE_ADAPTIVE}, {NULL, 0}};
-static const struct choice choices_checksum[] = {{"off", CONFIG_CHECKSUM_OFF},
-	{"on", CONFIG_CHECKSUM_ON}, {"any", CONFIG_CHECKSUM_ANY}, {NULL, 0}};
+static const struct choice choices_use[] = {
+	{"off", CONFIG_USE_OFF}, {"on", CONFIG_USE_ON}, {"any", CONFIG_USE_ANY}, {NULL, 0}};
 
 #define LCORE_MAX 127u /* RTE_MAX_LCORE of Debian's DPDK, less one */
 
@@ -290,8 +290,8 @@ bool config_value_parse(const struct config_key *key, const char *text, size_t b
 		return hex_read(key, text, bytes, out, why);
 	case CONFIG_IDLE:
 		return choice_read(key, choices_idle, text, bytes, out, why);
-	case CONFIG_CHECKSUM:
-		return choice_read(key, choices_checksum, text, bytes, out, why);
+	case CONFIG_USE:
+		return choice_read(key, choices_use, text, bytes, out, why);
 	default:
 		return text_read(key, text, bytes, out, why);
 	}

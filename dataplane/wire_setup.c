@@ -15,10 +15,10 @@
 static void engine_config(const struct sw_config *config, uint32_t index, const uint8_t key[16],
 	struct sw_enet_config *out)
 {
-	static const enum sw_enet_checksum checksum[] = {
-		[CONFIG_CHECKSUM_OFF] = SW_ENET_CHECKSUM_OFF,
-		[CONFIG_CHECKSUM_ON] = SW_ENET_CHECKSUM_ON,
-		[CONFIG_CHECKSUM_ANY] = SW_ENET_CHECKSUM_ANY,
+	static const enum sw_enet_use use[] = {
+		[CONFIG_USE_OFF] = SW_ENET_OFF,
+		[CONFIG_USE_ON] = SW_ENET_ON,
+		[CONFIG_USE_ANY] = SW_ENET_ANY,
 	};
 
 	*out = (struct sw_enet_config){
@@ -28,7 +28,8 @@ static void engine_config(const struct sw_config *config, uint32_t index, const 
 		.channels_max = config->enet.channels_max,
 		.mtu = config->enet.mtu,
 		.packet_bytes_max = config->enet.packet_bytes_max,
-		.checksum = checksum[config->enet.checksum],
+		.checksum = use[config->enet.checksum],
+		.compression = use[config->enet.compression],
 		.connects_per_s = config->enet.connects_per_s,
 		.connects_burst = config->enet.connects_burst,
 		.source_connects_per_s = config->enet.source_connects_per_s,
@@ -38,6 +39,7 @@ static void engine_config(const struct sw_config *config, uint32_t index, const 
 		.pool_bytes = config->enet.pool_bytes,
 		.told = {.full = SW_REASON_SERVER_FULL,
 			.checksum = SW_REASON_CHECKSUM,
+			.compression = SW_REASON_COMPRESSION,
 			.slow = SW_REASON_SLOW,
 			.oversize = SW_REASON_OVERSIZE,
 			.malformed = SW_REASON_MALFORMED},

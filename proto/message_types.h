@@ -60,7 +60,8 @@ enum sw_message_type { SW_MESSAGE_TYPES(SW_MESSAGE_ENUM) };
 	X(SLOW, 15, "this connection does not take what is sent to it")                            \
 	X(OVERSIZE, 16, "a packet larger than the server takes")                                   \
 	X(KICKED, 17, "removed by an operator")                                                    \
-	X(CHECKSUM, 18, "the server's checksum setting differs from the client's")
+	X(CHECKSUM, 18, "the server's checksum setting differs from the client's")                 \
+	X(COMPRESSION, 19, "the server's compression setting differs from the client's")
 
 #define SW_REASON_ENUM(name, value, text) SW_REASON_##name = value,
 enum sw_disconnect_reason { SW_DISCONNECT_REASONS(SW_REASON_ENUM) };

@@ -11,6 +11,7 @@
 	X(SHORT_HEADER, "refused_short_header", COUNTER_SUM, "datagrams shorter than their header")        \
 	X(OVERSIZE_DATAGRAM, "refused_oversize_datagram", COUNTER_SUM, "datagrams longer than 4,096 bytes") \
 	X(COMPRESSED, "refused_compressed", COUNTER_SUM, "compressed datagrams: the client's compressor is on, ours is not") \
+	X(BAD_COMPRESSION, "refused_bad_compression", COUNTER_SUM, "compressed datagrams that no encoder wrote, or of more than 4,096 bytes") \
 	X(BAD_CHECKSUM, "refused_bad_checksum", COUNTER_SUM, "datagrams whose CRC32 is wrong or missing")  \
 	X(UNKNOWN_PEER, "refused_unknown_peer", COUNTER_SUM, "datagrams for a peer id that this source does not have") \
 	X(WRONG_SESSION, "refused_wrong_session", COUNTER_SUM, "datagrams of an earlier session of the peer id") \
@@ -20,6 +21,8 @@
 	X(CONNECT_RATE, "refused_connect_rate", COUNTER_SUM, "CONNECT over the global rate")               \
 	X(CONNECT_SOURCE_RATE, "refused_connect_source_rate", COUNTER_SUM, "CONNECT over the source's rate") \
 	X(CONNECT_CHECKSUM, "refused_connect_checksum", COUNTER_SUM, "CONNECT whose checksum setting is not ours; told so") \
+	X(CONNECT_COMPRESSION, "refused_connect_compression", COUNTER_SUM, "CONNECT whose compression setting is not ours; told so") \
+	X(CONNECT_SMALL, "refused_connect_small", COUNTER_SUM, "CONNECT compressed so far that an answer would be larger") \
 	X(CONNECT_CLOSED, "refused_connect_closed", COUNTER_SUM, "CONNECT while new connects are refused; told so") \
 	X(CONNECT_FULL, "refused_connect_full", COUNTER_SUM, "CONNECT with no peer slot free; told so")     \
 	X(CONNECT_TABLE, "refused_connect_table", COUNTER_SUM, "CONNECT while the half-open table holds only young entries") \

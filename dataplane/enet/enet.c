@@ -47,8 +47,8 @@ static bool sizes_of(const struct sw_enet_config *config, struct sizes *s)
 		config->half_open_max > PEERS_MAX || config->channels_max < 1 ||
 		config->channels_max > WIRE_CHANNELS_MAX || config->mtu < WIRE_MTU_MIN ||
 		config->mtu > WIRE_MTU_MAX || config->packet_bytes_max < 1 ||
-		config->packet_bytes_max > PACKET_BYTES_MAX ||
-		config->checksum > SW_ENET_CHECKSUM_ANY || config->connects_per_s < 1 ||
+		config->packet_bytes_max > PACKET_BYTES_MAX || config->checksum > SW_ENET_ANY ||
+		config->compression > SW_ENET_ANY || config->connects_per_s < 1 ||
 		config->connects_burst < 1 || config->source_connects_per_s < 1 ||
 		config->source_connects_burst < 1)
 		return false;
@@ -114,6 +114,10 @@ static size_t lay_out(struct sw_enet *e, uint8_t *memory, const struct sw_enet_c
 	e->scratch = carve(memory, &at, s->scratch);
 	/* checksum tables, 4 KiB */
 	e->crc = carve(memory, &at, 4 * sizeof *e->crc);
+	/* range coder, 65 KiB, and a datagram either way */
+	e->coder = carve(memory, &at, sizeof *e->coder);
+	e->packed = carve(memory, &at, WIRE_MTU_MAX);
+	e->plain = carve(memory, &at, WIRE_MTU_MAX);
 	e->counter = carve(memory, &at, SW_ENET_COUNTER_COUNT * sizeof *e->counter);
 	return at;
 }

@@ -1,9 +1,9 @@
 /* enet.h: the server side of the ENet reliable-UDP protocol, as a pure module.
  *
  * Bytes, a source and the time go in; datagrams and deliveries come out through a small table of
- * calls. No clock, socket, DPDK, lock or allocation inside: the same object file runs under the poll
- * loop, under a simulated network with a virtual clock, and under a fuzzer. One engine belongs to
- * one thread; every call below is that thread's, and none blocks.
+ * calls. No clock, socket, DPDK, lock or allocation inside: the same object file runs under the
+ * poll loop, under a simulated network with a virtual clock, and under a fuzzer. One engine belongs
+ * to one thread; every call below is that thread's, and none blocks.
  *
  * Wire format: ENet 1.3.x (github.com/lsalzman/enet, protocol.h). libenet stays the client side and
  * the oracle in tests. */
@@ -33,38 +33,45 @@ enum {
 	SW_ENET_UNRELIABLE_FRAGMENT = 1u << 3,
 };
 
-enum sw_enet_checksum { SW_ENET_CHECKSUM_OFF, SW_ENET_CHECKSUM_ON, SW_ENET_CHECKSUM_ANY };
+/* Whether clients use what ENet does not negotiate. ANY: recognised from each CONNECT. A client
+ * whose CONNECT differs from OFF or ON is refused, and told so. */
+enum sw_enet_use { SW_ENET_OFF, SW_ENET_ON, SW_ENET_ANY };
 
 struct sw_enet_config {
 	uint32_t owner;     /* goes into bits 56..63 of every peer handle */
 	uint32_t peers_max; /* slots; more than 4,095 work: a peer is (address, port, peer id) */
 	uint32_t half_open_max;
-	uint32_t channels_max;     /* 1..255, caps what a client asks for */
-	uint32_t mtu;              /* 576..4096 */
-	uint32_t packet_bytes_max; /* largest packet either way, fragments joined */
-	enum sw_enet_checksum checksum;
-	uint32_t incoming_bandwidth, outgoing_bandwidth; /* bytes/s per peer, 0 unlimited */
+	uint32_t channels_max;        /* 1..255, caps what a client asks for */
+	uint32_t mtu;                 /* 576..4096 */
+	uint32_t packet_bytes_max;    /* largest packet either way, fragments joined */
+	enum sw_enet_use checksum;    /* CRC32 */
+	enum sw_enet_use compression; /* the range coder; a datagram that it does not make smaller
+				       * goes plain, from either side */
+	uint32_t incoming_bandwidth, outgoing_bandwidth;       /* bytes/s per peer, 0 unlimited */
 	uint32_t connects_per_s, connects_burst;               /* token bucket over all sources */
 	uint32_t source_connects_per_s, source_connects_burst; /* token bucket per address */
-	/* Memory, counted in blocks of 128 bytes with their heads. A released run is at most the hold
-	 * and one packet: the rings behind deliver() must be able to take that much when empty.
-	 * ENet has no receiver's window: a hold below twice 64 KiB and a packet can stall a client that
-	 * sends much while it loses much (what is withheld fills its share in flight). */
+	/* Memory, counted in blocks of 128 bytes with their heads. A released run is at most the
+	 * hold and one packet: the rings behind deliver() must be able to take that much when
+	 * empty. ENet has no receiver's window: a hold below twice 64 KiB and a packet can stall a
+	 * client that sends much while it loses much (what is withheld fills its share in flight).
+	 */
 	uint32_t peer_hold_bytes; /* out-of-order and fragment memory of one peer; one packet of
 				   * packet_bytes_max comes on top, to assemble what is next */
-	uint32_t peer_queue_bytes; /* sends waiting or in flight of one peer; raised to one packet */
+	uint32_t
+		peer_queue_bytes; /* sends waiting or in flight of one peer; raised to one packet */
 	size_t pool_bytes; /* memory behind holds (one half) and queues (the other) of all peers; at
 			    * least four packets */
-	uint8_t key[16];           /* of the keyed hash: random, per process */
+	uint8_t key[16];   /* of the keyed hash: random, per process */
 
 	/* What a client reads as disconnect data when the engine itself refuses or ends it; the
 	 * numbers are the application's (proto/message_types.h). All may be 0. */
 	struct {
-		uint32_t full;      /* no peer slot is free */
-		uint32_t checksum;  /* its CONNECT has a checksum and ours is off, or the reverse */
-		uint32_t slow;      /* SW_ENET_GONE_SLOW */
-		uint32_t oversize;  /* SW_ENET_GONE_OVERSIZE */
-		uint32_t malformed; /* SW_ENET_GONE_ASSEMBLY, SW_ENET_GONE_PROTOCOL */
+		uint32_t full;     /* no peer slot is free */
+		uint32_t checksum; /* its CONNECT has a checksum and ours is off, or the reverse */
+		uint32_t compression; /* the same of compression */
+		uint32_t slow;        /* SW_ENET_GONE_SLOW */
+		uint32_t oversize;    /* SW_ENET_GONE_OVERSIZE */
+		uint32_t malformed;   /* SW_ENET_GONE_ASSEMBLY, SW_ENET_GONE_PROTOCOL */
 	} told;
 };
 
@@ -101,8 +108,8 @@ struct sw_enet_connected {
 struct sw_enet_ops {
 	void *ctx;
 
-	/* Takes the whole run, in order, or nothing (R4): what is taken is acknowledged, what is not
-	 * is treated as not received. A run is one packet and those held behind it. May call
+	/* Takes the whole run, in order, or nothing (R4): what is taken is acknowledged, what is
+	 * not is treated as not received. A run is one packet and those held behind it. May call
 	 * sw_enet_send and sw_enet_disconnect. */
 	bool (*deliver)(void *ctx, const struct sw_enet_delivery *run, uint32_t count);
 
@@ -115,8 +122,8 @@ struct sw_enet_ops {
 	 * SW_ENET_NO_PEER for a stateless answer to the datagram that sw_enet_rx is working on.
 	 * NULL: no buffer now; the engine tries again later. tx_end sends it with its length; every
 	 * tx_begin that returned memory is followed by exactly one tx_end (0 bytes: given back). */
-	uint8_t *(*tx_begin)(void *ctx, uint32_t peer_index, const struct sw_enet_addr *to,
-		uint32_t bytes_max);
+	uint8_t *(*tx_begin)(
+		void *ctx, uint32_t peer_index, const struct sw_enet_addr *to, uint32_t bytes_max);
 	void (*tx_end)(void *ctx, uint32_t bytes);
 };
 
@@ -131,23 +138,24 @@ extern const struct counter_desc sw_enet_counter_desc[SW_ENET_COUNTER_COUNT];
  * stands in enet.c, one line per holder. 0 when the configuration is not valid. */
 size_t sw_enet_bytes(const struct sw_enet_config *config);
 
-/* Set-up. Builds an engine in memory[bytes], which the caller owns and frees after the engine's last
- * call. Returns NULL when config is not valid or bytes is too small. config and ops are copied. */
+/* Set-up. Builds an engine in memory[bytes], which the caller owns and frees after the engine's
+ * last call. Returns NULL when config is not valid or bytes is too small. config and ops are
+ * copied. */
 struct sw_enet *sw_enet_init(void *memory, size_t bytes, const struct sw_enet_config *config,
 	const struct sw_enet_ops *ops, uint64_t now_ms);
 
 struct sw_enet_datagram {
 	struct sw_enet_addr from;
 	uint32_t bytes;
-	const uint8_t *data;  /* not written to */
-	uint32_t peer_index;  /* out: the peer it belonged to, SW_ENET_NO_PEER if none */
-	uint32_t refused;     /* out: 0, or the counter that says why it was dropped */
+	const uint8_t *data; /* not written to */
+	uint32_t peer_index; /* out: the peer it belonged to, SW_ENET_NO_PEER if none */
+	uint32_t refused;    /* out: 0, or the counter that says why it was dropped */
 };
 
 /* Takes a burst of received datagrams, in order. now_ms is monotonic, 64-bit, and the same or later
  * at every call. before(ctx, i), if not NULL, is called before datagram i is worked on, so that the
- * caller knows which frame a stateless answer belongs to; after(ctx, i) only when it was accepted as
- * a peer's (peer_index is set by then), before its commands are worked on and before anything is
+ * caller knows which frame a stateless answer belongs to; after(ctx, i) only when it was accepted
+ * as a peer's (peer_index is set by then), before its commands are worked on and before anything is
  * sent to that peer. ctx is that of the ops. A datagram may be accepted and refused: the commands
  * before a bad one stand. Data of the burst is not read after the call. */
 struct sw_enet_rx_hooks {
@@ -166,7 +174,7 @@ int sw_enet_send(struct sw_enet *engine, uint64_t peer, uint8_t channel, uint32_
 	const void *payload, uint32_t bytes);
 
 enum sw_enet_disconnect {
-	SW_ENET_DISCONNECT,       /* queued data is dropped; disconnected() on the acknowledgement */
+	SW_ENET_DISCONNECT, /* queued data is dropped; disconnected() on the acknowledgement */
 	SW_ENET_DISCONNECT_LATER, /* after all queued data is acknowledged */
 	SW_ENET_DISCONNECT_NOW,   /* one unsequenced DISCONNECT; disconnected() at once */
 };
@@ -197,8 +205,8 @@ struct sw_enet_peer_info {
 	uint32_t rtt_ms, rtt_variance_ms, mtu, reliable_in_flight_bytes, throttle; /* 0..32 */
 	uint64_t packets_lost, packets_sent;
 };
-void sw_enet_peer_info(const struct sw_enet *engine, uint32_t peer_index,
-	struct sw_enet_peer_info *info);
+void sw_enet_peer_info(
+	const struct sw_enet *engine, uint32_t peer_index, struct sw_enet_peer_info *info);
 
 /* Connected peers now. */
 uint32_t sw_enet_peers(const struct sw_enet *engine);

@@ -6,6 +6,7 @@
  */
 #include <stdlib.h>
 
+#include "dataplane/enet/range_coder.h"
 #include "dataplane/enet/raw_engine.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -27,6 +28,7 @@ enum step {            /* opcode % STEPS */
 };
 
 static struct raw_engine raw;
+static struct range_coder coder;
 static struct raw_client clients[CLIENTS];
 static bool known[CLIENTS];
 static uint64_t handles[CLIENTS];
@@ -40,12 +42,19 @@ static uint64_t handles[CLIENTS];
 static void client_rx(uint32_t k, const uint8_t *bytes, uint32_t count)
 {
 	static uint8_t out[WIRE_MTU_MAX + 64];
+	uint32_t packed;
 	uint8_t *p;
 
 	if (count > WIRE_MTU_MAX)
 		count = WIRE_MTU_MAX;
 	p = raw_header(&clients[k], out, (uint16_t)raw.now_ms);
-	memcpy(p, bytes, count);
+	packed = k == 2 ? range_compress(&coder, bytes, count, p, count) : 0; /* one's is on */
+	if (packed) {
+		out[0] |= WIRE_COMPRESSED >> 8;
+		count = packed;
+	} else {
+		memcpy(p, bytes, count);
+	}
 	raw_rx(&raw, &clients[k].address, out, 4 + count);
 }
 
@@ -55,10 +64,18 @@ static void acknowledge(uint32_t k)
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < raw.sent_count; i++) {
-		const struct raw_datagram *d = &raw.sent[i];
+		struct raw_datagram *d = &raw.sent[i];
 
 		if (d->to.port != clients[k].address.port)
 			continue;
+		if (d->data[0] & WIRE_COMPRESSED >> 8) {
+			static uint8_t packed[WIRE_MTU_MAX];
+
+			memcpy(packed, d->data + 4, d->bytes - 4);
+			d->bytes = 4 + range_decompress(&coder, packed, d->bytes - 4, d->data + 4,
+					       sizeof d->data - 4);
+			REQUIRE(d->bytes > 4);
+		}
 		for (uint32_t at = 4; at + 4 <= d->bytes && n < 64;) {
 			uint8_t number = d->data[at] & WIRE_COMMAND_MASK;
 			uint32_t bytes = number == WIRE_PING            ? 4
@@ -163,7 +180,7 @@ static void step(uint8_t opcode, uint8_t who, const uint8_t *bytes, uint32_t cou
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct sw_enet_config config = {
-		.checksum = SW_ENET_CHECKSUM_OFF, .peers_max = 3, .pool_bytes = 256 << 10};
+		.compression = SW_ENET_ANY, .peers_max = 3, .pool_bytes = 256 << 10};
 
 	raw_new(&raw, &config);
 	for (uint32_t k = 0; k < CLIENTS; k++) {

@@ -9,6 +9,7 @@
 #include "common/check.h"
 #include "common/handle.h"
 #include "dataplane/enet/enet.h"
+#include "dataplane/enet/range_coder.h"
 #include "dataplane/enet/wire.h"
 
 #define NIL UINT32_MAX
@@ -111,6 +112,7 @@ enum peer_flag {
 	PEER_CHECKSUM = 1u << 3,
 	PEER_SAMPLED = 1u << 4,       /* has a round-trip sample */
 	PEER_START_LEAVING = 1u << 5, /* PEER_DISCONNECTING: DISCONNECT is yet to be queued */
+	PEER_COMPRESSED = 1u << 6,    /* it has shown that its compressor is on */
 };
 
 struct channel {
@@ -204,7 +206,8 @@ struct half_open {
 	uint32_t hash_next;
 	uint32_t age_next, age_prev; /* oldest first */
 	uint8_t session_in, session_out;
-	uint8_t channels, checksum;
+	uint8_t channels;
+	bool checksum, compressed;
 	uint16_t mtu;
 	uint16_t verify_seq, verify_time;
 	uint8_t again; /* VERIFYs sent without a CONNECT */
@@ -281,6 +284,8 @@ struct sw_enet {
 	size_t scratch_bytes;
 
 	uint32_t (*crc)[256];
+	struct range_coder *coder;
+	uint8_t *packed, *plain; /* [WIRE_MTU_MAX]: the datagram that leaves, that came */
 	_Atomic uint64_t *counter;
 };
 
@@ -333,11 +338,25 @@ static inline bool address_equal(const struct sw_enet_addr *a, const struct sw_e
 	return a->port == b->port && memcmp(a->ip, b->ip, sizeof a->ip) == 0;
 }
 
+/* connect.c */
+struct request {
+	const struct sw_enet_addr *from;
+	uint8_t command[WIRE_CONNECT_BYTES];
+	uint32_t bytes; /* of its datagram: what an answer may have */
+	uint32_t connect_id;
+	uint16_t client_id;
+	bool checksum, compressed;
+};
+uint32_t connect_read(struct sw_enet *e, const struct sw_enet_addr *from, const uint8_t *data,
+	uint32_t bytes, struct request *request);
+uint32_t connect_refuse(
+	struct sw_enet *e, const struct request *request, uint32_t data, uint32_t refusal);
+
 /* half_open.c. Both return the refusal, 0 when a VERIFY went out or the peer was made. */
 uint32_t half_open_connect(
 	struct sw_enet *e, const struct sw_enet_addr *from, const uint8_t *data, uint32_t bytes);
-uint32_t half_open_datagram(struct sw_enet *e, const struct sw_enet_addr *from, const uint8_t *data,
-	uint32_t bytes, uint32_t *peer, uint32_t *next_command);
+uint32_t half_open_datagram(struct sw_enet *e, const struct sw_enet_addr *from,
+	const uint8_t **data, uint32_t *bytes, uint32_t *peer, uint32_t *next_command);
 void half_open_expire(struct sw_enet *e);
 
 /* guard.c: the cheap refusals. */
@@ -348,6 +367,12 @@ void crc_init(uint32_t (*table)[256]);
 bool crc_matches(
 	struct sw_enet *e, const uint8_t *data, uint32_t bytes, uint32_t at, uint32_t connect_id);
 void crc_put(struct sw_enet *e, uint8_t *data, uint32_t bytes, uint32_t at, uint32_t connect_id);
+
+/* seal.c: checksum and compression of a datagram. */
+uint32_t seal(
+	struct sw_enet *e, uint8_t *out, uint32_t bytes, const uint32_t *connect_id, bool compress);
+const uint8_t *unseal(
+	struct sw_enet *e, const uint8_t *data, uint32_t *bytes, uint32_t at, uint32_t bytes_max);
 
 /* rtt.c: round trip, throttle, bandwidth. */
 void rtt_acknowledge(struct sw_enet *e, uint32_t index, uint32_t rtt_ms);

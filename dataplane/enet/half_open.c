@@ -20,7 +20,9 @@
 /* Peers of one source address and port have different ids; behind a large NAT half of them may be
  * taken. (When the peer that stood in the way leaves in between, a repeated CONNECT draws another
  * VERIFY_CONNECT, and the client uses the first that it saw.) */
-#define ID_TRIES 32u
+#define ID_TRIES         32u
+#define VERIFY_TRIES     8u
+#define VERIFY_BYTES_MAX (WIRE_HEADER_BYTES + WIRE_CHECKSUM_BYTES + WIRE_VERIFY_CONNECT_BYTES)
 
 struct proof { /* what the keyed hash decides */
 	uint16_t id;
@@ -135,14 +137,13 @@ static uint32_t half_open_new(struct sw_enet *e, const struct sw_enet_addr *from
 	return index;
 }
 
-static bool verify_send(struct sw_enet *e, struct half_open *half)
+/* The VERIFY_CONNECT of an entry. Returns its bytes. */
+static uint32_t verify_build(
+	struct sw_enet *e, const struct half_open *half, uint8_t out[VERIFY_BYTES_MAX])
 {
 	uint32_t header = WIRE_HEADER_BYTES + (half->checksum ? WIRE_CHECKSUM_BYTES : 0);
-	uint32_t bytes = header + WIRE_VERIFY_CONNECT_BYTES;
-	uint8_t *out = e->ops.tx_begin(e->ops.ctx, SW_ENET_NO_PEER, &half->address, bytes), *p;
+	uint8_t *p;
 
-	if (!out)
-		return false;
 	wire_put16(out, WIRE_SENT_TIME | (uint32_t)half->session_out << WIRE_SESSION_SHIFT |
 				half->client_id);
 	wire_put16(out + 2, half->verify_time);
@@ -159,8 +160,22 @@ static bool verify_send(struct sw_enet *e, struct half_open *half)
 	for (uint32_t i = 0; i < 3; i++)
 		wire_put32(p + 24 + 4 * i, half->throttle[i]);
 	memcpy(p + 36, &half->connect_id, sizeof half->connect_id);
-	if (half->checksum)
-		crc_put(e, out, bytes, WIRE_HEADER_BYTES, half->connect_id);
+	return seal(e, out, header + WIRE_VERIFY_CONNECT_BYTES,
+		half->checksum ? &half->connect_id : NULL, half->compressed);
+}
+
+/* Returns 0, or the refusal. */
+static uint32_t verify_send(struct sw_enet *e, struct half_open *half, uint32_t bytes_max)
+{
+	uint8_t verify[VERIFY_BYTES_MAX], *out;
+	uint32_t bytes = verify_build(e, half, verify);
+
+	if (bytes > bytes_max)
+		return SW_ENET_C_CONNECT_SMALL;
+	out = e->ops.tx_begin(e->ops.ctx, SW_ENET_NO_PEER, &half->address, bytes);
+	if (!out)
+		return SW_ENET_C_CONNECT_NO_BUFFER;
+	memcpy(out, verify, bytes);
 	e->ops.tx_end(e->ops.ctx, bytes);
 	half->verified_ms = e->now_ms;
 	if (half->verifies < UINT8_MAX)
@@ -168,47 +183,6 @@ static bool verify_send(struct sw_enet *e, struct half_open *half)
 	count(e, SW_ENET_C_VERIFIES_OUT, 1);
 	count(e, SW_ENET_C_DATAGRAMS_OUT, 1);
 	count(e, SW_ENET_C_BYTES_OUT, bytes);
-	return true;
-}
-
-/* Tells a waiting client no. The answer is 12 bytes (16 with a checksum) to its 52 (56). */
-static uint32_t refuse(struct sw_enet *e, const struct sw_enet_addr *from, uint16_t client_id,
-	uint32_t connect_id, bool checksum, uint32_t data, uint32_t refusal)
-{
-	if (tx_disconnect(
-		    e, SW_ENET_NO_PEER, from, client_id, 0, checksum ? &connect_id : NULL, data))
-		count(e, SW_ENET_C_REFUSALS_OUT, 1);
-	return refusal;
-}
-
-/* Where the CONNECT command stands in a datagram of a client without peer id, and whether a
- * checksum precedes it. Returns 0, or the refusal. */
-static uint32_t connect_locate(
-	struct sw_enet *e, const uint8_t *data, uint32_t bytes, uint32_t *at, bool *checksum)
-{
-	uint32_t header = wire_get16(data) & WIRE_SENT_TIME ? 4 : 2;
-	uint32_t behind = header + WIRE_CHECKSUM_BYTES;
-	bool mine;
-
-	if (bytes >= behind + WIRE_CONNECT_BYTES &&
-		(data[behind] & WIRE_COMMAND_MASK) == WIRE_CONNECT &&
-		crc_matches(e, data, bytes, header, 0)) {
-		*at = behind;
-		*checksum = true;
-		return 0;
-	}
-	*at = header;
-	*checksum = false;
-	if (bytes < header + WIRE_COMMAND_HEADER_BYTES)
-		return SW_ENET_C_SHORT_COMMAND;
-	mine = (data[header] & WIRE_COMMAND_MASK) == WIRE_CONNECT &&
-	       data[header + 1] == WIRE_CONTROL_CHANNEL;
-	if (!mine && e->config.checksum == SW_ENET_CHECKSUM_ON)
-		return SW_ENET_C_BAD_CHECKSUM;
-	if (!mine)
-		return SW_ENET_C_NOT_CONNECT;
-	if (bytes < header + WIRE_CONNECT_BYTES)
-		return SW_ENET_C_SHORT_COMMAND;
 	return 0;
 }
 
@@ -222,20 +196,22 @@ static uint32_t clamp(uint32_t value, uint32_t low, uint32_t high)
 	return value < low ? low : value > high ? high : value;
 }
 
-static void half_open_fill(struct sw_enet *e, struct half_open *half, const uint8_t *p,
-	const struct proof *proof, bool checksum)
+static void half_open_fill(const struct sw_enet *e, struct half_open *half,
+	const struct request *request, const struct proof *proof)
 {
+	const uint8_t *p = request->command;
 	uint32_t mtu = clamp(wire_get32(p + 8), WIRE_MTU_MIN, WIRE_MTU_MAX);
 	uint32_t window = wire_get32(p + 12), ours;
 	uint32_t channels = wire_get32(p + 16);
 
-	half->client_id = wire_get16(p + 4);
-	memcpy(&half->connect_id, p + 40, sizeof half->connect_id);
+	half->client_id = request->client_id;
+	half->connect_id = request->connect_id;
 	half->session_out = session_next(p[6], proof->session_out);
 	half->session_in = session_next(p[7], proof->session_in);
 	half->channels =
 		(uint8_t)(channels < e->config.channels_max ? channels : e->config.channels_max);
-	half->checksum = checksum;
+	half->checksum = request->checksum;
+	half->compressed = request->compressed;
 	half->mtu = (uint16_t)(mtu < e->config.mtu ? mtu : e->config.mtu);
 	half->verify_seq = proof->seq;
 	half->verify_time = proof->time;
@@ -255,72 +231,100 @@ static void half_open_fill(struct sw_enet *e, struct half_open *half, const uint
 		clamp(window < ours ? window : ours, WIRE_WINDOW_MIN, WIRE_WINDOW_MAX);
 }
 
+/* The first peer id for a client that is free, or is its own already: *index is then its entry, else
+ * NIL. Where compression is on, VERIFY_CONNECT may come out larger than the CONNECT: one of ten
+ * does, by a byte or two, for the numbers in it that nobody can guess. Then another id makes
+ * another one, with a sequence number like the CONNECT's own, which costs nothing to say and leaves
+ * 30 bits to guess; all eight fail for 1 CONNECT of 100,000 at most. Returns 0, or the refusal. */
+static uint32_t proof_find(
+	struct sw_enet *e, const struct request *request, struct proof *proof, uint32_t *index)
+{
+	uint32_t too_large = 0;
+
+	for (uint8_t attempt = 0; attempt < ID_TRIES; attempt++) {
+		struct half_open half = {0};
+		uint8_t verify[VERIFY_BYTES_MAX];
+		uint32_t peer;
+
+		*proof = proof_of(e, request->from, request->connect_id, attempt);
+		if (request->compressed && attempt)
+			proof->seq = 1;
+		peer = peer_find(
+			e, peer_hash(e, request->from, proof->id), request->from, proof->id);
+		if (peer != NIL) {
+			if (e->peers[peer].connect_id == request->connect_id)
+				return SW_ENET_C_CONNECT_REPEATED;
+			continue;
+		}
+		*index = half_open_find(e, request->from, proof->id);
+		if (*index != NIL && e->half_open[*index].connect_id == request->connect_id)
+			return 0;
+		if (*index != NIL)
+			continue;
+		if (!request->compressed)
+			return 0;
+		half.id = proof->id;
+		half_open_fill(e, &half, request, proof);
+		if (verify_build(e, &half, verify) <= request->bytes)
+			return 0;
+		if (++too_large == VERIFY_TRIES)
+			return SW_ENET_C_CONNECT_SMALL;
+	}
+	return SW_ENET_C_CONNECT_IDS;
+}
+
+static bool differs(enum sw_enet_use ours, bool its)
+{
+	return ours != SW_ENET_ANY && its != (ours == SW_ENET_ON);
+}
+
 /* A datagram without peer id; data has at least its header. */
 uint32_t half_open_connect(
 	struct sw_enet *e, const struct sw_enet_addr *from, const uint8_t *data, uint32_t bytes)
 {
-	uint32_t at, refusal, connect_id, index = NIL;
-	uint16_t client_id;
+	struct request request;
+	uint32_t refusal, index;
 	struct proof proof;
-	bool checksum;
-	const uint8_t *p;
 
 	refusal = guard_connect(e, from);
 	if (!refusal)
-		refusal = connect_locate(e, data, bytes, &at, &checksum);
+		refusal = connect_read(e, from, data, bytes, &request);
 	if (refusal)
 		return refusal;
-	p = data + at;
-	client_id = wire_get16(p + 4);
-	memcpy(&connect_id, p + 40, sizeof connect_id);
-	if (client_id >= WIRE_NO_PEER || wire_get32(p + 16) < 1 ||
-		wire_get32(p + 16) > WIRE_CHANNELS_MAX)
-		return SW_ENET_C_CONNECT_MALFORMED;
-
-	for (uint8_t attempt = 0;; attempt++) {
-		uint32_t peer;
-
-		if (attempt == ID_TRIES)
-			return SW_ENET_C_CONNECT_IDS;
-		proof = proof_of(e, from, connect_id, attempt);
-		peer = peer_find(e, peer_hash(e, from, proof.id), from, proof.id);
-		if (peer != NIL) {
-			if (e->peers[peer].connect_id == connect_id)
-				return SW_ENET_C_CONNECT_REPEATED;
-			continue;
-		}
-		index = half_open_find(e, from, proof.id);
-		if (index == NIL || e->half_open[index].connect_id == connect_id)
-			break;
-	}
+	refusal = proof_find(e, &request, &proof, &index);
+	if (refusal)
+		return refusal;
 	if (index == NIL) {
 		if (e->refuse_data)
-			return refuse(e, from, client_id, connect_id, checksum, e->refuse_data,
-				SW_ENET_C_CONNECT_CLOSED);
-		if (e->config.checksum != SW_ENET_CHECKSUM_ANY &&
-			checksum != (e->config.checksum == SW_ENET_CHECKSUM_ON))
-			return refuse(e, from, client_id, connect_id, checksum,
-				e->config.told.checksum, SW_ENET_C_CONNECT_CHECKSUM);
+			return connect_refuse(
+				e, &request, e->refuse_data, SW_ENET_C_CONNECT_CLOSED);
+		if (differs(e->config.checksum, request.checksum))
+			return connect_refuse(
+				e, &request, e->config.told.checksum, SW_ENET_C_CONNECT_CHECKSUM);
+		if (differs(e->config.compression, request.compressed))
+			return connect_refuse(e, &request, e->config.told.compression,
+				SW_ENET_C_CONNECT_COMPRESSION);
 		if (e->half_open_used == e->config.half_open_max &&
 			!half_open_evict(e, HALF_OPEN_YOUNG_MS))
 			return SW_ENET_C_CONNECT_TABLE;
 		if (e->peers_used + e->half_open_used >= e->config.peers_max &&
 			!half_open_evict(e, HALF_OPEN_YOUNG_MS))
-			return refuse(e, from, client_id, connect_id, checksum, e->config.told.full,
-				SW_ENET_C_CONNECT_FULL);
+			return connect_refuse(
+				e, &request, e->config.told.full, SW_ENET_C_CONNECT_FULL);
 		index = half_open_new(e, from, proof.id);
-		half_open_fill(e, &e->half_open[index], p, &proof, checksum);
+		half_open_fill(e, &e->half_open[index], &request, &proof);
 	}
 	/* without a buffer the entry stays, and the repeated CONNECT is answered */
-	return verify_send(e, &e->half_open[index]) ? 0 : SW_ENET_C_CONNECT_NO_BUFFER;
+	return verify_send(e, &e->half_open[index], bytes);
 }
 
 /* A datagram whose peer id is no peer's. If it acknowledges VERIFY_CONNECT the peer is made, and
  * *next_command is where the rest of the datagram goes on. data has at least its header. */
-uint32_t half_open_datagram(struct sw_enet *e, const struct sw_enet_addr *from, const uint8_t *data,
-	uint32_t bytes, uint32_t *peer, uint32_t *next_command)
+uint32_t half_open_datagram(struct sw_enet *e, const struct sw_enet_addr *from,
+	const uint8_t **data, uint32_t *bytes, uint32_t *peer, uint32_t *next_command)
 {
-	uint32_t head = wire_get16(data), at = head & WIRE_SENT_TIME ? 4 : 2;
+	uint32_t head = wire_get16(*data), time_end = head & WIRE_SENT_TIME ? 4 : 2;
+	uint32_t at = time_end;
 	uint32_t index = half_open_find(e, from, head & WIRE_PEER_MASK);
 	struct half_open *half;
 	const uint8_t *p;
@@ -330,15 +334,21 @@ uint32_t half_open_datagram(struct sw_enet *e, const struct sw_enet_addr *from, 
 	half = &e->half_open[index];
 	if ((head >> WIRE_SESSION_SHIFT & WIRE_SESSION_MASK) != half->session_in)
 		return SW_ENET_C_WRONG_SESSION;
-	if (half->checksum) {
-		if (bytes < at + WIRE_CHECKSUM_BYTES)
-			return SW_ENET_C_SHORT_HEADER;
-		if (!crc_matches(e, data, bytes, at, half->connect_id))
-			return SW_ENET_C_BAD_CHECKSUM;
+	if (half->checksum)
 		at += WIRE_CHECKSUM_BYTES;
+	if (*bytes < at)
+		return SW_ENET_C_SHORT_HEADER;
+	if (head & WIRE_COMPRESSED) {
+		*data = unseal(e, *data, bytes, at, WIRE_MTU_MAX);
+		if (!*data)
+			return SW_ENET_C_BAD_COMPRESSION;
 	}
-	p = data + at;
-	if (bytes >= at + WIRE_ACKNOWLEDGE_BYTES &&
+	if (half->checksum && !crc_matches(e, *data, *bytes, time_end, half->connect_id))
+		return SW_ENET_C_BAD_CHECKSUM;
+	if (head & WIRE_COMPRESSED)
+		half->compressed = true;
+	p = *data + at;
+	if (*bytes >= at + WIRE_ACKNOWLEDGE_BYTES &&
 		(p[0] & WIRE_COMMAND_MASK) == WIRE_ACKNOWLEDGE && p[1] == WIRE_CONTROL_CHANNEL &&
 		wire_get16(p + 4) == half->verify_seq && wire_get16(p + 6) == half->verify_time) {
 		*peer = peer_new(e, half);
@@ -349,7 +359,7 @@ uint32_t half_open_datagram(struct sw_enet *e, const struct sw_enet_addr *from, 
 		return 0;
 	}
 	if (half->again < VERIFY_AGAIN_MAX && e->now_ms - half->verified_ms >= VERIFY_AGAIN_MS &&
-		verify_send(e, half))
+		!verify_send(e, half, VERIFY_BYTES_MAX))
 		half->again++;
 	return SW_ENET_C_NOT_VERIFIED;
 }

@@ -120,7 +120,8 @@ uint32_t peer_new(struct sw_enet *e, const struct half_open *half)
 		.connect_id = half->connect_id,
 		.generation = generation,
 		.state = PEER_CONNECTED,
-		.flags = half->checksum ? PEER_CHECKSUM : 0,
+		.flags = (uint8_t)((half->checksum ? PEER_CHECKSUM : 0) |
+				   (half->compressed ? PEER_COMPRESSED : 0)),
 		.session_in = half->session_in,
 		.session_out = half->session_out,
 		.channel_count = half->channels,

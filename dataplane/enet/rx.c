@@ -181,11 +181,37 @@ static uint32_t commands(
 	return 0;
 }
 
+/* Undoes compression and checks the checksum. *at: behind the sent time, then behind the checksum.
+ * Returns the refusal, or 0. */
+static uint32_t plain(
+	struct sw_enet *e, struct peer *peer, const uint8_t **data, uint32_t *bytes, uint32_t *at)
+{
+	bool compressed = wire_get16(*data) & WIRE_COMPRESSED;
+	uint32_t time_end = *at;
+
+	if (peer->flags & PEER_CHECKSUM)
+		*at += WIRE_CHECKSUM_BYTES;
+	if (*bytes < *at)
+		return SW_ENET_C_SHORT_HEADER;
+	if (compressed) {
+		*data = unseal(e, *data, bytes, *at, WIRE_MTU_MAX);
+		if (!*data)
+			return SW_ENET_C_BAD_COMPRESSION;
+	}
+	if (peer->flags & PEER_CHECKSUM &&
+		!crc_matches(e, *data, *bytes, time_end, peer->connect_id))
+		return SW_ENET_C_BAD_CHECKSUM;
+	if (compressed)
+		peer->flags |= PEER_COMPRESSED;
+	return 0;
+}
+
 /* One datagram. Returns the refusal, or 0. */
 static uint32_t datagram(struct sw_enet *e, struct sw_enet_datagram *d, uint64_t hash,
 	const struct sw_enet_rx_hooks *hooks, uint32_t i)
 {
-	uint32_t head, at, index, refusal;
+	const uint8_t *data = d->data;
+	uint32_t bytes = d->bytes, head, at, index, refusal;
 	struct peer *peer;
 	bool made = false;
 
@@ -197,14 +223,14 @@ static uint32_t datagram(struct sw_enet *e, struct sw_enet_datagram *d, uint64_t
 		return SW_ENET_C_SHORT_HEADER;
 	if (d->bytes > WIRE_MTU_MAX)
 		return SW_ENET_C_OVERSIZE_DATAGRAM;
-	if (head & WIRE_COMPRESSED)
-		return SW_ENET_C_COMPRESSED;
 	if ((head & WIRE_PEER_MASK) == WIRE_NO_PEER)
-		return half_open_connect(e, &d->from, d->data, d->bytes);
+		return half_open_connect(e, &d->from, data, bytes);
+	if (head & WIRE_COMPRESSED && e->config.compression == SW_ENET_OFF)
+		return SW_ENET_C_COMPRESSED;
 
 	index = peer_find(e, hash, &d->from, head & WIRE_PEER_MASK);
 	if (index == NIL) {
-		refusal = half_open_datagram(e, &d->from, d->data, d->bytes, &index, &at);
+		refusal = half_open_datagram(e, &d->from, &data, &bytes, &index, &at);
 		if (refusal)
 			return refusal;
 		made = true;
@@ -215,12 +241,10 @@ static uint32_t datagram(struct sw_enet *e, struct sw_enet_datagram *d, uint64_t
 			return SW_ENET_C_WRONG_SESSION;
 		if (peer->state == PEER_GONE)
 			return SW_ENET_C_LEAVING;
-		if (peer->flags & PEER_CHECKSUM) {
-			if (d->bytes < at + WIRE_CHECKSUM_BYTES)
-				return SW_ENET_C_SHORT_HEADER;
-			if (!crc_matches(e, d->data, d->bytes, at, peer->connect_id))
-				return SW_ENET_C_BAD_CHECKSUM;
-			at += WIRE_CHECKSUM_BYTES;
+		if (peer->flags & PEER_CHECKSUM || head & WIRE_COMPRESSED) {
+			refusal = plain(e, peer, &data, &bytes, &at);
+			if (refusal)
+				return refusal;
 		}
 	}
 	peer->heard_ms = e->now_ms;
@@ -234,7 +258,7 @@ static uint32_t datagram(struct sw_enet *e, struct sw_enet_datagram *d, uint64_t
 		timer_rearm(e, index);
 		announce(e, index);
 	}
-	return commands(e, index, d->data, d->bytes, at);
+	return commands(e, index, data, bytes, at);
 }
 
 void sw_enet_rx(struct sw_enet *e, struct sw_enet_datagram *datagrams, uint32_t n,

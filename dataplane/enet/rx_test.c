@@ -26,8 +26,9 @@ static void strangers(void **state)
 		{"\x80\x00", 2, C(SHORT_HEADER)},
 		{"\x80\x00\x00", 3, C(SHORT_HEADER)},
 		{"\x8f\xff\x00", 3, C(SHORT_HEADER)},
-		{"\xcf\xff\x00\x00", 4, C(COMPRESSED)},
-		{"\x4f\xff\x00\x00", 4, C(COMPRESSED)},
+		{"\xcf\xff\x00\x00", 4, C(BAD_COMPRESSION)},
+		{"\x4f\xff\xff\xff\xff\xff", 6, C(BAD_COMPRESSION)},
+		{"\xc0\x07\x00\x00", 4, C(COMPRESSED)},
 		{"\x00\x07", 2, C(UNKNOWN_PEER)},
 		{"\x80\x07\x00\x00\x85\xff\x00\x01", 8, C(UNKNOWN_PEER)},
 		{"\x0f\xff", 2, C(SHORT_COMMAND)},
@@ -62,7 +63,7 @@ static void malformed_connects(void **state)
 	uint32_t bytes = raw_connect_bytes(out, 9, 4, 0);
 
 	(void)state;
-	raw_new(&raw, &(struct sw_enet_config){.checksum = SW_ENET_CHECKSUM_ANY});
+	raw_new(&raw, &(struct sw_enet_config){.checksum = SW_ENET_ANY});
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		raw_connect_bytes(out, 9, 4, 0);
 		wire_put32(out + cases[i].at, cases[i].value);

@@ -290,7 +290,7 @@ static void checksums(void **state)
 
 		config.net.seed = world_seed();
 		config.net.corrupt = on ? 0.03 : 0; /* found by the checksum, and repeated */
-		config.engine.checksum = on ? SW_ENET_CHECKSUM_ON : SW_ENET_CHECKSUM_ANY;
+		config.engine.checksum = on ? SW_ENET_ON : SW_ENET_ANY;
 		world = world_new(&config);
 		world_connect(world, world_host(world, 1, true), 2);
 		world_connect(world, world_host(world, 1, on), 2);

@@ -257,6 +257,7 @@ ENetHost *world_host(struct world *world, size_t peers, bool checksum)
 	ENetHost *host = enet_host_create(NULL, peers, 0, 0, 0);
 
 	EXPECT(world, host && world->host_count < WORLD_CLIENTS);
+	host->randomSeed = netsim_random(world->sim, UINT32_MAX); /* the library adds an address */
 	if (checksum)
 		host->checksum = enet_crc32;
 	world->hosts[world->host_count++] = host;

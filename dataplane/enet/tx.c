@@ -227,8 +227,10 @@ uint32_t tx_flush(struct sw_enet *e, uint32_t index, bool *more)
 		wire_put16(out, WIRE_SENT_TIME | (uint32_t)peer->session_out << WIRE_SESSION_SHIFT |
 					peer->client_id);
 		wire_put16(out + 2, (uint32_t)e->now_ms & 0xffff);
-		if (peer->flags & PEER_CHECKSUM)
-			crc_put(e, out, at, WIRE_HEADER_BYTES, peer->connect_id);
+		if (peer->flags & (PEER_CHECKSUM | PEER_COMPRESSED))
+			at = seal(e, out, at,
+				peer->flags & PEER_CHECKSUM ? &peer->connect_id : NULL,
+				peer->flags & PEER_COMPRESSED);
 		e->ops.tx_end(e->ops.ctx, at);
 		count(e, SW_ENET_C_DATAGRAMS_OUT, 1);
 		count(e, SW_ENET_C_BYTES_OUT, at);

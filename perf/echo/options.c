@@ -122,7 +122,7 @@ static int apply(struct sw_config *config, uint32_t *addresses, int key, FILE *e
 		word = choose("checksum", optarg, checksums, errors);
 		if (word < 0)
 			return word;
-		config->enet.checksum = (enum config_checksum)word;
+		config->enet.checksum = (enum config_use)word;
 		return 0;
 	case 'i':
 		word = choose("idle", optarg, idles, errors);

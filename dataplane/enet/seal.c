@@ -1,0 +1,41 @@
+/* seal.c: what lies around a datagram's commands. Going out: compression, then the checksum of what
+ * was there before it, with the header as it is sent; coming in: the reverse. Neither covers the
+ * other's bytes: the header and the checksum stay plain. */
+#include "dataplane/enet/engine.h"
+
+/* Finishes a datagram whose header, but for the checksum, and commands stand in out. connect_id:
+ * NULL without checksum. Returns its bytes, no more than before. */
+uint32_t seal(
+	struct sw_enet *e, uint8_t *out, uint32_t bytes, const uint32_t *connect_id, bool compress)
+{
+	uint32_t header = WIRE_HEADER_BYTES + (connect_id ? WIRE_CHECKSUM_BYTES : 0);
+	uint32_t plain = bytes - header, packed = 0;
+
+	if (compress)
+		packed = range_compress(e->coder, out + header, plain, e->packed, plain - 1);
+	if (packed)
+		wire_put16(out, wire_get16(out) | WIRE_COMPRESSED);
+	if (connect_id)
+		crc_put(e, out, bytes, WIRE_HEADER_BYTES, *connect_id);
+	if (!packed)
+		return bytes;
+	memcpy(out + header, e->packed, packed);
+	return header + packed;
+}
+
+/* A compressed datagram whose commands begin at data[at], expanded to at most bytes_max, at most
+ * WIRE_MTU_MAX. Returns it, valid until the next call, and *bytes; or NULL. */
+const uint8_t *unseal(
+	struct sw_enet *e, const uint8_t *data, uint32_t *bytes, uint32_t at, uint32_t bytes_max)
+{
+	uint32_t plain;
+
+	if (*bytes <= at)
+		return NULL;
+	plain = range_decompress(e->coder, data + at, *bytes - at, e->plain + at, bytes_max - at);
+	if (!plain)
+		return NULL;
+	memcpy(e->plain, data, at);
+	*bytes = at + plain;
+	return e->plain;
+}
