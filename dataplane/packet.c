@@ -17,34 +17,66 @@ enum {
 	TTL = 64,
 };
 
-uint64_t packet_sum(uint64_t sum, const uint8_t *bytes, uint32_t count)
+/* 8 bytes as two 32-bit words: into 64 bits there is room for 2^31 such sums. */
+static uint64_t sum8(const uint8_t *bytes)
 {
-	/* 32-bit words into 64 bits: room for 2^32 carries. */
-	while (count >= 4) {
-		uint32_t word;
+	uint64_t word;
 
+	memcpy(&word, bytes, 8);
+	return (word & 0xffffffffu) + (word >> 32);
+}
+
+/* Inline, so that a length known here (an IPv4 header without options) becomes a few additions. */
+static inline uint64_t add_words(uint64_t sum, const uint8_t *bytes, uint32_t count)
+{
+	/* Two chains of additions, each waiting for its own loads alone. */
+	uint64_t other = 0;
+	uint32_t word;
+	uint16_t half;
+
+	for (; count >= 16; bytes += 16, count -= 16) {
+		sum += sum8(bytes);
+		other += sum8(bytes + 8);
+	}
+	sum += other;
+	if (count & 8) {
+		sum += sum8(bytes);
+		bytes += 8;
+	}
+	if (count & 4) {
 		memcpy(&word, bytes, 4);
 		sum += word;
 		bytes += 4;
-		count -= 4;
 	}
-	if (count) {
-		uint32_t word = 0;
-
-		memcpy(&word, bytes, count);
-		sum += word;
+	if (count & 2) {
+		memcpy(&half, bytes, 2);
+		sum += half;
+		bytes += 2;
+	}
+	if (count & 1) {
+		half = 0;
+		memcpy(&half, bytes, 1); /* as if a zero followed */
+		sum += half;
 	}
 	return sum;
 }
 
+uint64_t packet_sum(uint64_t sum, const uint8_t *bytes, uint32_t count)
+{
+	return add_words(sum, bytes, count);
+}
+
+static inline uint16_t fold(uint64_t sum)
+{
+	sum = (sum & 0xffffffffu) + (sum >> 32);                   /* below 2^33 */
+	sum = (sum & 0xffff) + (sum >> 16 & 0xffff) + (sum >> 32); /* below 3 * 2^16 */
+	sum = (sum & 0xffff) + (sum >> 16);                        /* at most 0xffff + 2 */
+	return (uint16_t)((sum & 0xffff) + (sum >> 16));
+}
+
 uint16_t packet_sum_fold(uint64_t sum)
 {
-	sum = (sum & 0xffffffffu) + (sum >> 32);
-	sum = (sum & 0xffffffffu) + (sum >> 32);
-	sum = (sum & 0xffffu) + (sum >> 16);
-	sum = (sum & 0xffffu) + (sum >> 16);
-	sum = (sum & 0xffffu) + (sum >> 16);
-	return (uint16_t)sum;
+	return fold(sum);
 }
 
 /* A 16-bit number as it adds to a sum: the word that stands in memory for it. */
@@ -66,7 +98,7 @@ static void put_sum(uint8_t *p, uint16_t folded)
 /* Source, destination and protocol: the pseudo header without its length. */
 static uint64_t pseudo_sum(const uint8_t *ip, uint8_t protocol)
 {
-	return packet_sum(0, ip + 12, 8) + sum_word(protocol);
+	return add_words(0, ip + 12, 8) + sum_word(protocol);
 }
 
 static void refuse(struct packet *out, enum packet_drop drop)
@@ -114,7 +146,7 @@ static void parse_icmp(const uint8_t *icmp, uint32_t bytes, struct packet *out)
 	if (bytes < PACKET_ICMP_BYTES)
 		return refuse(out, PACKET_DROP_ICMP_SHORT);
 	/* Ports check TCP and UDP; what they say of ICMP differs, so it is summed here. */
-	if (packet_sum_fold(packet_sum(0, icmp, bytes)) != 0xffff)
+	if (fold(add_words(0, icmp, bytes)) != 0xffff)
 		return refuse(out, PACKET_DROP_ICMP_CHECKSUM);
 	if (icmp[0] != ICMP_ECHO_REQUEST || icmp[1] != 0)
 		return refuse(out, PACKET_DROP_ICMP_OTHER);
@@ -139,13 +171,21 @@ static void parse_udp(const uint8_t *ip, const uint8_t *udp, uint32_t bytes,
 	if (packet_get16(udp + 6) != 0 && !frame->l4_checksum_good) {
 		uint64_t sum = pseudo_sum(ip, PROTOCOL_UDP) + sum_word((uint16_t)udp_bytes);
 
-		if (packet_sum_fold(packet_sum(sum, udp, udp_bytes)) != 0xffff)
+		if (fold(add_words(sum, udp, udp_bytes)) != 0xffff)
 			return refuse(out, PACKET_DROP_UDP_CHECKSUM);
 	}
 	out->kind = PACKET_UDP;
 	out->from_port = packet_get16(udp);
 	out->payload_at += PACKET_UDP_BYTES;
 	out->payload_bytes = udp_bytes - PACKET_UDP_BYTES;
+}
+
+static bool header_sound(const uint8_t *ip, uint32_t header_bytes)
+{
+	uint64_t sum = header_bytes == PACKET_IPV4_BYTES ? add_words(0, ip, PACKET_IPV4_BYTES)
+							 : add_words(0, ip, header_bytes);
+
+	return fold(sum) == 0xffff;
 }
 
 static void parse_ipv4(const uint8_t *ip, uint32_t bytes, const struct packet_frame *frame,
@@ -163,7 +203,7 @@ static void parse_ipv4(const uint8_t *ip, uint32_t bytes, const struct packet_fr
 	total_bytes = packet_get16(ip + 2);
 	if (total_bytes < header_bytes || total_bytes > bytes)
 		return refuse(out, PACKET_DROP_IPV4_TOTAL_LENGTH);
-	if (!frame->ip_checksum_good && packet_sum_fold(packet_sum(0, ip, header_bytes)) != 0xffff)
+	if (!frame->ip_checksum_good && !header_sound(ip, header_bytes))
 		return refuse(out, PACKET_DROP_IPV4_CHECKSUM);
 	if (packet_get32(ip + 16) != local->ip)
 		return refuse(out, PACKET_DROP_IPV4_OTHER_ADDRESS);
@@ -300,12 +340,12 @@ uint32_t packet_echo_reply(const struct packet_frame *frame, const struct packet
 	ip = out + put_ethernet(out, local, packet->from_mac, ETHERTYPE_IPV4);
 	put_ipv4(ip, (uint16_t)(PACKET_IPV4_BYTES + packet->payload_bytes),
 		packet_get16(request_ip + 4), PROTOCOL_ICMP, local->ip, packet->from_ip);
-	put_sum(ip + 10, (uint16_t)~packet_sum_fold(packet_sum(0, ip, PACKET_IPV4_BYTES)));
+	put_sum(ip + 10, (uint16_t)~fold(add_words(0, ip, PACKET_IPV4_BYTES)));
 	icmp = ip + PACKET_IPV4_BYTES;
 	memcpy(icmp, frame->data + packet->payload_at, packet->payload_bytes);
 	icmp[0] = ICMP_ECHO_REPLY;
 	put_sum(icmp + 2, 0);
-	put_sum(icmp + 2, (uint16_t)~packet_sum_fold(packet_sum(0, icmp, packet->payload_bytes)));
+	put_sum(icmp + 2, (uint16_t)~fold(add_words(0, icmp, packet->payload_bytes)));
 	return bytes;
 }
 
@@ -321,34 +361,53 @@ void packet_link_build(struct packet_link *link, const struct packet_local *loca
 	packet_put16(udp, local->udp_port);
 	packet_put16(udp + 2, to_port);
 	link->bytes = (uint8_t)(udp + PACKET_UDP_BYTES - link->header);
-	link->ip_sum = packet_sum_fold(packet_sum(0, ip, PACKET_IPV4_BYTES));
-	link->pseudo_sum = packet_sum_fold(pseudo_sum(ip, PROTOCOL_UDP));
+	link->ip_sum = fold(add_words(0, ip, PACKET_IPV4_BYTES));
+	link->pseudo_sum = fold(pseudo_sum(ip, PROTOCOL_UDP));
+}
+
+uint32_t packet_link_put(
+	const struct packet_link *link, uint8_t *frame, uint32_t payload_bytes, uint16_t ip_id)
+{
+	uint8_t *udp = frame + link->bytes - PACKET_UDP_BYTES;
+	uint8_t *ip = udp - PACKET_IPV4_BYTES;
+	uint32_t udp_bytes = PACKET_UDP_BYTES + payload_bytes;
+	uint16_t total_bytes = (uint16_t)(PACKET_IPV4_BYTES + udp_bytes);
+
+	/* Two lengths, each known to the compiler: no call. */
+	if (link->bytes == PACKET_LINK_BYTES_MAX)
+		memcpy(frame, link->header, PACKET_LINK_BYTES_MAX);
+	else
+		memcpy(frame, link->header, PACKET_LINK_BYTES_MAX - PACKET_VLAN_BYTES);
+	packet_put16(ip + 2, total_bytes);
+	packet_put16(ip + 4, ip_id);
+	put_sum(ip + 10,
+		(uint16_t)~fold((uint64_t)link->ip_sum + sum_word(total_bytes) + sum_word(ip_id)));
+	packet_put16(udp + 4, (uint16_t)udp_bytes);
+	return link->bytes + payload_bytes;
+}
+
+void packet_udp_seal(uint8_t *udp)
+{
+	uint32_t udp_bytes = packet_get16(udp + 4);
+	uint64_t sum =
+		pseudo_sum(udp - PACKET_IPV4_BYTES, PROTOCOL_UDP) + sum_word((uint16_t)udp_bytes);
+	uint16_t folded = (uint16_t)~fold(add_words(sum, udp, udp_bytes));
+
+	put_sum(udp + 6, folded ? folded : 0xffff); /* 0 would mean "no checksum" (RFC 768) */
 }
 
 uint32_t packet_link_write(const struct packet_link *link, uint8_t *frame, uint32_t payload_bytes,
 	uint16_t ip_id, bool checksum_offload)
 {
 	uint8_t *udp = frame + link->bytes - PACKET_UDP_BYTES;
-	uint8_t *ip = udp - PACKET_IPV4_BYTES;
-	uint32_t udp_bytes = PACKET_UDP_BYTES + payload_bytes;
-	uint16_t total_bytes = (uint16_t)(PACKET_IPV4_BYTES + udp_bytes);
-	uint64_t pseudo = link->pseudo_sum + sum_word((uint16_t)udp_bytes);
+	uint32_t bytes = packet_link_put(link, frame, payload_bytes, ip_id);
 
-	memcpy(frame, link->header, link->bytes);
-	packet_put16(ip + 2, total_bytes);
-	packet_put16(ip + 4, ip_id);
-	packet_put16(udp + 4, (uint16_t)udp_bytes);
 	if (checksum_offload) {
-		put_sum(udp + 6, packet_sum_fold(pseudo));
+		put_sum(udp - PACKET_IPV4_BYTES + 10, 0);
+		put_sum(udp + 6, fold(link->pseudo_sum +
+					 sum_word((uint16_t)(PACKET_UDP_BYTES + payload_bytes))));
 	} else {
-		uint16_t sum;
-
-		put_sum(ip + 10,
-			(uint16_t)~packet_sum_fold(
-				(uint64_t)link->ip_sum + sum_word(total_bytes) + sum_word(ip_id)));
-		sum = (uint16_t)~packet_sum_fold(packet_sum(pseudo, udp, udp_bytes));
-		/* 0 would mean "no checksum" (RFC 768). */
-		put_sum(udp + 6, sum ? sum : 0xffff);
+		packet_udp_seal(udp);
 	}
-	return link->bytes + payload_bytes;
+	return bytes;
 }

@@ -125,6 +125,13 @@ void packet_link_build(struct packet_link *link, const struct packet_local *loca
 uint32_t packet_link_write(const struct packet_link *link, uint8_t *frame, uint32_t payload_bytes,
 	uint16_t ip_id, bool checksum_offload);
 
+/* The same in two steps, without offload: first everything but the UDP checksum, which stays 0;
+ * later, when the bytes have been in the cache for a while, that too. Reading what was written a
+ * moment ago in other pieces costs more than the sum itself. udp: the frame's UDP header. */
+uint32_t packet_link_put(
+	const struct packet_link *link, uint8_t *frame, uint32_t payload_bytes, uint16_t ip_id);
+void packet_udp_seal(uint8_t *udp);
+
 /* Big-endian reads and writes at any alignment; the caller has checked the bounds. */
 static inline uint16_t packet_get16(const uint8_t *p)
 {

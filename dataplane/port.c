@@ -61,7 +61,7 @@ uint32_t dp_port_mbufs(const struct sw_config *config, uint32_t rxd, uint32_t tx
 				 * second ring (AF_XDP's fill ring, the far end of net_ring) */
 	sum += 2 * txd;         /* the transmit ring, and the completions not yet fetched */
 	sum += 2 * burst;       /* a burst being read, a burst waiting to be sent */
-	sum += CACHE_MBUFS * 2; /* the worker's cache holds up to 1.5 times its size */
+	sum += CACHE_MBUFS * 2; /* the worker's cache holds up to 1.5 times its size; its spares */
 	return sum;
 }
 

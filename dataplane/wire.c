@@ -20,7 +20,7 @@ static void drop_pending(struct dp_wire *wire, struct wire_queue *queue)
 {
 	count(wire, DP_C_TX_DROPPED, queue->pending);
 	rte_pktmbuf_free_bulk(queue->tx, queue->pending);
-	queue->pending = 0;
+	queue->pending = queue->sealed = 0;
 }
 
 /* A port that checks frames for its offloads may refuse one: it goes, so that the rest can. */
@@ -37,7 +37,18 @@ static uint16_t prepare(struct dp_wire *wire, struct wire_queue *queue)
 		queue->pending--;
 		memmove(&queue->tx[good], &queue->tx[good + 1],
 			(queue->pending - good) * sizeof(queue->tx[0]));
+		queue->sealed = 0; /* with offload there is nothing to seal */
 	}
+}
+
+/* The UDP checksums of a burst, when its bytes have settled (packet_udp_seal). */
+static void seal(struct wire_queue *queue)
+{
+	for (uint16_t i = queue->sealed; i < queue->pending; i++)
+		if (queue->udp_at[i])
+			packet_udp_seal(
+				rte_pktmbuf_mtod_offset(queue->tx[i], uint8_t *, queue->udp_at[i]));
+	queue->sealed = queue->pending;
 }
 
 static void flush(struct dp_wire *wire, struct wire_queue *queue)
@@ -49,6 +60,7 @@ static void flush(struct dp_wire *wire, struct wire_queue *queue)
 		return;
 	if (queue->port->tx_checksum_offload && !prepare(wire, queue))
 		return;
+	seal(queue);
 	for (uint16_t i = 0; i < queue->pending; i++)
 		bytes += rte_pktmbuf_pkt_len(queue->tx[i]);
 	n = rte_eth_tx_burst(queue->port->id, queue->queue, queue->tx, queue->pending);
@@ -59,33 +71,48 @@ static void flush(struct dp_wire *wire, struct wire_queue *queue)
 	count(wire, DP_C_TX_BYTES, bytes);
 	wire->sent += n;
 	queue->pending -= n;
+	queue->sealed = queue->pending;
 	if (queue->pending) {
 		count(wire, DP_C_TX_FULL, 1);
 		memmove(queue->tx, queue->tx + n, queue->pending * sizeof(queue->tx[0]));
 	}
 }
 
+static struct rte_mbuf *new_mbuf(struct dp_wire *wire, struct wire_queue *queue)
+{
+	struct rte_mempool *pool = queue->port->pool[queue->queue];
+	struct rte_mbuf *mbuf;
+
+	if (queue->spares)
+		return queue->spare[--queue->spares];
+	if (!rte_pktmbuf_alloc_bulk(pool, queue->spare, WIRE_SPARES)) {
+		queue->spares = WIRE_SPARES - 1;
+		return queue->spare[queue->spares];
+	}
+	mbuf = rte_pktmbuf_alloc(pool); /* the last few */
+	if (!mbuf)
+		count(wire, DP_C_TX_NO_MBUF, 1);
+	return mbuf;
+}
+
 /* A buffer for one frame of this queue, or NULL: counted, and tried again by whoever asked. */
 static struct rte_mbuf *begin_frame(struct dp_wire *wire, struct wire_queue *queue)
 {
-	struct rte_mbuf *mbuf;
-
 	if (queue->pending >= wire->burst)
 		flush(wire, queue);
 	if (queue->pending == TX_PENDING_MAX)
 		return NULL; /* flush has counted */
 	if (!dp_port_running(queue->port))
 		return NULL;
-	mbuf = rte_pktmbuf_alloc(queue->port->pool[queue->queue]);
-	if (!mbuf)
-		count(wire, DP_C_TX_NO_MBUF, 1);
-	return mbuf;
+	return new_mbuf(wire, queue);
 }
 
-static void end_frame(struct wire_queue *queue, struct rte_mbuf *mbuf, uint32_t bytes)
+static void end_frame(
+	struct wire_queue *queue, struct rte_mbuf *mbuf, uint32_t bytes, uint8_t udp_at)
 {
 	mbuf->data_len = (uint16_t)bytes;
 	mbuf->pkt_len = bytes;
+	queue->udp_at[queue->pending] = udp_at;
 	queue->tx[queue->pending++] = mbuf;
 }
 
@@ -121,22 +148,24 @@ static void tx_end(void *ctx, uint32_t bytes)
 {
 	struct dp_wire *wire = ctx;
 	struct rte_mbuf *mbuf = wire->out;
-	bool offload = wire->out_queue->port->tx_checksum_offload;
+	const struct packet_link *link = wire->out_link;
+	uint8_t *frame = rte_pktmbuf_mtod(mbuf, uint8_t *);
 
 	wire->out = NULL;
 	if (!bytes) {
 		rte_pktmbuf_free(mbuf);
 		return;
 	}
-	end_frame(wire->out_queue, mbuf,
-		packet_link_write(wire->out_link, rte_pktmbuf_mtod(mbuf, uint8_t *), bytes,
-			wire->ip_id++, offload));
-	if (offload) {
-		mbuf->ol_flags =
-			RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_IP_CKSUM | RTE_MBUF_F_TX_UDP_CKSUM;
-		mbuf->l2_len = wire->out_link->bytes - PACKET_IPV4_BYTES - PACKET_UDP_BYTES;
-		mbuf->l3_len = PACKET_IPV4_BYTES;
+	if (!wire->out_queue->port->tx_checksum_offload) {
+		end_frame(wire->out_queue, mbuf, packet_link_put(link, frame, bytes, wire->ip_id++),
+			link->bytes - PACKET_UDP_BYTES);
+		return;
 	}
+	end_frame(wire->out_queue, mbuf, packet_link_write(link, frame, bytes, wire->ip_id++, true),
+		0);
+	mbuf->ol_flags = RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_IP_CKSUM | RTE_MBUF_F_TX_UDP_CKSUM;
+	mbuf->l2_len = link->bytes - PACKET_IPV4_BYTES - PACKET_UDP_BYTES;
+	mbuf->l3_len = PACKET_IPV4_BYTES;
 }
 
 /* --- the engine's packets and events --- */
@@ -188,7 +217,7 @@ static void answer(struct dp_wire *wire, struct wire_queue *queue, const struct 
 		count(wire, DP_C_TX_DROPPED, 1);
 		return;
 	}
-	end_frame(queue, mbuf, bytes);
+	end_frame(queue, mbuf, bytes, 0);
 	count(wire, packet->kind == PACKET_ARP_REQUEST ? DP_C_ARP_REPLIES : DP_C_ICMP_ECHO_REPLIES,
 		1);
 }

@@ -9,11 +9,17 @@ struct rte_mbuf;
 
 #define TX_PENDING_MAX (2u * DP_BURST_MAX)
 
+#define WIRE_SPARES 32u /* buffers taken from the pool at once */
+
 struct wire_queue {
 	struct dp_port *port;
 	uint16_t queue;
 	uint16_t pending;
+	uint16_t spares;
+	uint16_t sealed;                     /* of tx: these have their checksums */
 	struct rte_mbuf *tx[TX_PENDING_MAX]; /* waiting, oldest first */
+	struct rte_mbuf *spare[WIRE_SPARES];
+	uint8_t udp_at[TX_PENDING_MAX]; /* of tx: where a UDP checksum is wanted; 0: nowhere */
 };
 
 /* The way back to a peer: 64 bytes, one line. */

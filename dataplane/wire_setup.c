@@ -161,8 +161,10 @@ void dp_wire_free(struct dp_wire *wire)
 {
 	if (!wire)
 		return;
-	for (uint32_t q = 0; wire->queue && q < wire->queue_count; q++)
+	for (uint32_t q = 0; wire->queue && q < wire->queue_count; q++) {
 		rte_pktmbuf_free_bulk(wire->queue[q].tx, wire->queue[q].pending);
+		rte_pktmbuf_free_bulk(wire->queue[q].spare, wire->queue[q].spares);
+	}
 	free(wire->queue);
 	free(wire->ways);
 	free(wire->engine_memory);

@@ -473,7 +473,7 @@ static void buffers_come_back(void **state)
 {
 	struct world world;
 	struct client client;
-	unsigned free_before;
+	unsigned free_before, free_after;
 
 	(void)state;
 	world_make(&world, "buffers");
@@ -493,7 +493,10 @@ static void buffers_come_back(void **state)
 	step(&world, 1);
 	client_read(&client);
 	assert_int_equal(client.enet.acknowledged, 5000);
-	assert_int_equal(rte_mempool_avail_count(world.port->pool[0]), free_before);
+	/* The worker takes them by the 32: a few may be at hand now, as before. 5,000 turns that
+	 * lost one each would show. */
+	free_after = rte_mempool_avail_count(world.port->pool[0]);
+	assert_in_range(free_after + 32, free_before, free_before + 64);
 	assert_int_equal(rte_mempool_in_use_count(world.wire.pool), 0);
 	world_free(&world);
 }

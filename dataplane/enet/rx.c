@@ -264,7 +264,7 @@ static uint32_t datagram(struct sw_enet *e, struct sw_enet_datagram *d, uint64_t
 void sw_enet_rx(struct sw_enet *e, struct sw_enet_datagram *datagrams, uint32_t n,
 	const struct sw_enet_rx_hooks *hooks, uint64_t now_ms)
 {
-	uint64_t hash[RX_AHEAD];
+	uint64_t hash[RX_AHEAD], bytes = 0;
 
 	clock_advance(e, now_ms);
 	for (uint32_t base = 0; base < n; base += RX_AHEAD) {
@@ -285,8 +285,7 @@ void sw_enet_rx(struct sw_enet *e, struct sw_enet_datagram *datagrams, uint32_t 
 			struct sw_enet_datagram *d = &datagrams[base + i];
 
 			d->peer_index = SW_ENET_NO_PEER;
-			count(e, SW_ENET_C_DATAGRAMS_IN, 1);
-			count(e, SW_ENET_C_BYTES_IN, d->bytes);
+			bytes += d->bytes;
 			if (hooks && hooks->before)
 				hooks->before(e->ops.ctx, base + i);
 			d->refused = datagram(e, d, hash[i], hooks, base + i);
@@ -294,6 +293,8 @@ void sw_enet_rx(struct sw_enet *e, struct sw_enet_datagram *datagrams, uint32_t 
 				count(e, d->refused, 1);
 		}
 	}
+	count(e, SW_ENET_C_DATAGRAMS_IN, n);
+	count(e, SW_ENET_C_BYTES_IN, bytes);
 }
 
 static uint32_t service(struct sw_enet *e, uint32_t index)
@@ -304,14 +305,15 @@ static uint32_t service(struct sw_enet *e, uint32_t index)
 
 	if (peer->flags & PEER_OWES_CONNECTED && peer->state != PEER_GONE)
 		announce(e, index);
-	if (leave_step(e, index))
+	if (peer->state != PEER_CONNECTED && leave_step(e, index))
 		return 0;
 	if (peer->state == PEER_GONE)
 		return 0; /* owes something, and is dirty again */
 	sent = tx_flush(e, index, &more);
 	if (more)
 		peer_dirty(e, index);
-	leave_step(e, index);
+	if (peer->state != PEER_CONNECTED)
+		leave_step(e, index);
 	return sent;
 }
 

@@ -215,6 +215,8 @@ void timers_run(struct sw_enet *e)
 	uint32_t due = NIL, index;
 	uint64_t at;
 
+	if (e->wheel_ms == e->now_ms)
+		return; /* nothing is ever armed for the current ms */
 	/* first take all that is due off the wheel, then work: firing arms timers */
 	while ((at = wheel_next_ms(e)) <= e->now_ms) {
 		uint32_t slot = (uint32_t)at % WHEEL_SLOTS;
