@@ -33,7 +33,7 @@ e2e_passed() {
 
 # Always, however the test ended; shows what is needed to see why it failed.
 e2e_end() {
-	local file
+	local code=$? file
 	trap '' INT TERM HUP
 	trap - EXIT
 	for file in "$stage_run"/*.pid; do
@@ -49,6 +49,7 @@ e2e_end() {
 		e2e_ok=0
 	}
 	rm -rf "$stage_dir"
+	((code == 77)) && exit 77 # skipped
 	exit $((!e2e_ok))
 }
 

@@ -32,8 +32,16 @@ for character in 1 1 2 2 3 3 3 3 3 3 3 3 4 4 4 4 4 4 $(yes 5 | head -n 12) $(yes
 	"$bin/swctl" ticket --key "$stage_key" --character $((9000 + character)) --name "same$character" --ttl 3600 ||
 		die "no ticket"
 done >"$tickets.same"
-python3 "$here/hostile.py" "$stage_ns" "$wire_server_ip" 7777 "http://127.0.0.1:$stage_http_port/metrics" "$tickets" "$@" ||
-	die "not all was refused as it has to be"
+python3 "$here/hostile.py" "$(process_pid "$stage_dir/stormweir.pid")" "$stage_ns" "$wire_server_ip" 7777 \
+	"http://127.0.0.1:$stage_http_port/metrics" "$tickets" "$@"
+case $? in
+0) ;;
+77)
+	step "skipped: not all was as it has to be, but the machine kept the server from running, which says nothing of it"
+	exit 77
+	;;
+*) die "not all was refused as it has to be" ;;
+esac
 
 step "the bots beside"
 bots_leave good
