@@ -159,6 +159,12 @@ static void settle(struct flow *flow, struct client *client)
 	flow->out--;
 }
 
+/* Its stamp tells a message from the client's one before, also when both were due at once. */
+static void stamp(struct client *client, uint64_t due_ns)
+{
+	client->due_ns = due_ns > client->due_ns ? due_ns : client->due_ns + 1;
+}
+
 static bool send_new(struct flow *flow, uint32_t index, uint64_t due_ns)
 {
 	struct client *client = &flow->clients[index];
@@ -168,7 +174,7 @@ static bool send_new(struct flow *flow, uint32_t index, uint64_t due_ns)
 		flow->counters.no_buffer++;
 		return false;
 	}
-	client->due_ns = due_ns;
+	stamp(client, due_ns);
 	flow->ops.end(flow->ops.ctx, index, put_message(flow, client, out, 0));
 	is_out(flow, client);
 	return true;
@@ -196,7 +202,7 @@ static void on_message(
 	}
 	settle(flow, client);
 	flow->counters.received++;
-	latency_add(&flow->latency, flow->now_ns - due_ns);
+	latency_add(&flow->latency, flow->now_ns > due_ns ? flow->now_ns - due_ns : 0);
 	flow->echoed = true;
 }
 
@@ -251,7 +257,7 @@ void flow_receive(
 	}
 	memcpy(out, flow->scratch, said);
 	if (again) {
-		client->due_ns = now_ns;
+		stamp(client, now_ns);
 		said = put_message(flow, client, out, said);
 		is_out(flow, client);
 	} else {
