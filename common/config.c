@@ -8,6 +8,7 @@
 
 #include "common/check.h"
 #include "common/config_check.h"
+#include "common/config_depth.h"
 #include "common/config_faults.h"
 #include "common/config_table.h"
 #include "common/config_value.h"
@@ -375,7 +376,13 @@ static void text_load(struct loader *l, const uint8_t *text, size_t bytes)
 	yaml_parser_t parser;
 	yaml_node_t *root;
 	const struct place top = {"", "", 0, 0};
+	uint32_t deep = config_too_deep(text, bytes);
 
+	if (deep) {
+		config_fault_add(
+			&l->faults, deep, "(file): nests deeper than %u levels", CONFIG_DEPTH_MAX);
+		return;
+	}
 	if (!yaml_parser_initialize(&parser)) {
 		config_fault_add(&l->faults, 1, "(file): memory is short");
 		return;

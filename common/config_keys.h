@@ -19,6 +19,7 @@
 	X(TEXT, "text")                                                                            \
 	X(NAME, "a name of letters, digits, _, - and .")                                           \
 	X(PATH, "a path")                                                                          \
+	X(PATH_INSIDE, "a path that stays in its folder: relative, without ..")                    \
 	X(PREFIX, "an IPv4 address with its prefix length, such as 10.77.0.1/24")                  \
 	X(ENDPOINT, "an IPv4 address and port, such as 127.0.0.1:9100")                            \
 	X(ENDPOINT_OR_UNIX, "an IPv4 address and port, or unix:/path of a socket")                 \
@@ -112,7 +113,7 @@
 	X("maps[].players_max", maps[0].players_max, INTEGER, 1, 1000000, "1000", "Players on the map; more are refused.") \
 	X("maps[].view", maps[0].view_m, LENGTH, 4, 1024, "40m", "How far a player sees.") \
 	X("maps[].monsters", maps[0].monsters, INTEGER, 0, 100000, "0", "Monsters on the map.") \
-	X("maps[].script", maps[0].script, PATH, 0, CONFIG_PATH_BYTES - 1, "", "Lua file of the map, inside simulation.content; empty for none.") \
+	X("maps[].script", maps[0].script, PATH_INSIDE, 0, CONFIG_PATH_BYTES - 1, "", "Lua file of the map, inside simulation.content; empty for none.") \
 	\
 	X("admission.players_max", admission.players_max, INTEGER, 1, 1000000, "4000", "Players on this node.") \
 	X("admission.first_map", admission.first_map, NAME, 1, MAP_NAME_BYTES - 1, NULL, "Map where a new character starts.") \
@@ -135,7 +136,7 @@
 	X("postgres.saves_pending_max", postgres.saves_pending_max, INTEGER, 64, 4194304, "65536", "Characters whose save may wait while PostgreSQL is away.") \
 	X("postgres.saves_per_batch", postgres.saves_per_batch, INTEGER, 1, 4096, "250", "Saves per transaction.") \
 	\
-	X("http.address", http.address, ENDPOINT, 0, 63, "127.0.0.1:9100", "Where /metrics, /health and /status are served.") \
+	X("http.address", http.address, ENDPOINT, 0, 63, "127.0.0.1:9100", "Where /metrics, /health and /status are served; a loopback address, 127.x.x.x: nothing here asks for a password.") \
 	\
 	X("log.file", log.file, PATH, 0, CONFIG_PATH_BYTES - 1, "", "File that lines are appended to; empty is standard error.") \
 	X("log.level", log.level, LEVEL, 0, 15, "info", "Least serious level that is written.") \

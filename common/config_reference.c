@@ -22,6 +22,7 @@ static void range_write(const struct config_key *key, FILE *out)
 	case CONFIG_TEXT:
 	case CONFIG_NAME:
 	case CONFIG_PATH:
+	case CONFIG_PATH_INSIDE:
 		fprintf(out, "%s%" PRIu64 " bytes", key->min ? "1 to " : "at most ", key->max);
 		return;
 	case CONFIG_HEX:

@@ -250,6 +250,49 @@ static const struct refusal whole[] = {
 		"F:12: admission.ticket_keys[2].public_key: is missing, it has no default\n"},
 };
 
+/* One port, one map: what their addresses and scripts may be. */
+static void addresses_and_scripts_are_checked(void **state)
+{
+	static const struct {
+		const char *address, *script, *fault; /* NULL: none */
+	} rows[] = {
+		{"10.77.0.1/24", "meadow.lua", NULL},
+		{"10.77.0.0/24", "", "\"10.77.0.0/24\" is the network itself or its broadcast"},
+		{"10.77.0.255/24", "", "is the network itself or its broadcast address, allowed"},
+		{"10.77.0.255/16", "", NULL},
+		{"10.77.0.0/31", "", NULL},
+		{"10.77.0.1/31", "", NULL},
+		{"10.77.0.0/32", "", NULL},
+		{"10.128.0.0/1", "", NULL},
+		{"128.0.0.0/1", "", "is the network itself"},
+		{"10.77.0.1/24", "a/..b/c...lua", NULL},
+		{"10.77.0.1/24", "/meadow.lua", "maps[0].script: \"/meadow.lua\" leads out of"},
+		{"10.77.0.1/24", "../meadow.lua",
+			"leads out of its folder, allowed is a path that"},
+		{"10.77.0.1/24", "a/../../meadow.lua", "leads out of its folder"},
+		{"10.77.0.1/24", "a//..", "leads out of its folder"},
+	};
+	static struct sw_config config;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char text[1024], *errors;
+		int n = snprintf(text, sizeof(text),
+			"ports: [{device: a, address: %s}]\n"
+			"maps: [{name: m, script: '%s'}]\n"
+			"admission: {first_map: m, ticket_keys: [{id: 1, public_key: " KEY64
+			"}]}\n",
+			rows[i].address, rows[i].script);
+		int rc = load(&config, text, (size_t)n, &errors);
+
+		if ((rc != 0) != (rows[i].fault != NULL) ||
+			(rows[i].fault && !strstr(errors, rows[i].fault)))
+			fail_msg("row %zu, %s, '%s': %d, \"%s\"", i, rows[i].address,
+				rows[i].script, rc, errors);
+		free(errors);
+	}
+}
+
 static void all_mistakes_at_once(void **state)
 {
 	static struct sw_config config;
@@ -302,7 +345,7 @@ static void table_agrees_with_itself(void **state)
 		assert_true(key->offset + key->bytes <= sizeof(config));
 		if (key->kind <= CONFIG_LENGTH) /* the figures come first */
 			assert_true(key->bytes == 8 || (key->bytes == 4 && key->max <= UINT32_MAX));
-		if (key->kind >= CONFIG_TEXT && key->kind <= CONFIG_PATH)
+		if (key->kind >= CONFIG_TEXT && key->kind <= CONFIG_PATH_INSIDE)
 			assert_true(key->max < key->bytes);
 		assert_ptr_equal(config_key_find(key->path), key);
 		snprintf(row, sizeof(row), "\n| `%s` |", strrchr(key->path, '.') + 1);
@@ -370,6 +413,7 @@ static void garbage_never_crashes(void **state)
 	}
 }
 
+/* 100,000 brackets once kept libyaml busy for minutes. */
 static void deep_and_wide_files_end(void **state)
 {
 	static struct sw_config config;
@@ -381,9 +425,10 @@ static void deep_and_wide_files_end(void **state)
 	for (size_t i = 0; i < 4; i++) {
 		size_t bytes = 0, one = strlen(nest[i]);
 
-		for (; bytes + one <= 8000; bytes += one)
+		for (; bytes + one <= 500000; bytes += one)
 			memcpy(text + bytes, nest[i], one);
 		assert_int_equal(load(&config, text, bytes, &errors), -EINVAL);
+		assert_string_equal(errors, "F:1: (file): nests deeper than 16 levels\n");
 		free(errors);
 	}
 	memset(text, 'x', sizeof(text));
@@ -401,6 +446,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(good_file_fills_the_struct),
 		cmocka_unit_test(mistakes_are_named),
+		cmocka_unit_test(addresses_and_scripts_are_checked),
 		cmocka_unit_test(all_mistakes_at_once),
 		cmocka_unit_test(missing_file_is_said),
 		cmocka_unit_test(table_agrees_with_itself),

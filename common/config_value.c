@@ -119,12 +119,12 @@ static bool figure_read(const struct config_key *key, const char *text, size_t b
 }
 
 /* a.b.c.d, then separator, then a number from min to max; nothing after it. */
-static bool ipv4_read(const char *text, char separator, uint64_t min, uint64_t max, uint32_t *ip)
+static bool ipv4_read(const char *text, char separator, uint64_t min, uint64_t max, uint32_t *ip,
+	uint64_t *number)
 {
 	const char *cut = strchr(text, separator);
 	char host[INET_ADDRSTRLEN];
 	struct in_addr address;
-	uint64_t number;
 	size_t digits;
 
 	if (!cut || (size_t)(cut - text) >= sizeof(host))
@@ -133,15 +133,35 @@ static bool ipv4_read(const char *text, char separator, uint64_t min, uint64_t m
 	host[cut - text] = 0;
 	if (inet_pton(AF_INET, host, &address) != 1)
 		return false;
-	digits = digits_read(cut + 1, strlen(cut + 1), &number);
+	digits = digits_read(cut + 1, strlen(cut + 1), number);
 	*ip = ntohl(address.s_addr);
-	return digits && digits <= 5 && !cut[1 + digits] && number >= min && number <= max;
+	return digits && digits <= 5 && !cut[1 + digits] && *number >= min && *number <= max;
 }
 
 /* An address that one host can have: not 0.x, loopback, multicast or broadcast. */
 static bool is_host(uint32_t ip)
 {
 	return ip >> 24 != 0 && ip >> 24 != 127 && ip >> 28 < 14;
+}
+
+/* The network itself or its broadcast address; a network of one or two addresses has neither (RFC
+ * 3021). */
+static bool is_network_or_broadcast(uint32_t ip, uint64_t prefix)
+{
+	uint32_t host_bits = UINT32_MAX >> prefix % 32;
+
+	return prefix < 31 && ((ip & host_bits) == 0 || (ip & host_bits) == host_bits);
+}
+
+/* No file but those below the folder it is relative to. */
+static bool stays_inside(const char *path)
+{
+	if (*path == '/')
+		return false;
+	for (; *path; path += strcspn(path, "/"), path += *path == '/')
+		if (path[0] == '.' && path[1] == '.' && (!path[2] || path[2] == '/'))
+			return false;
+	return true;
 }
 
 /* Not so long that sun_path would cut it (108 bytes with its NUL). */
@@ -154,6 +174,7 @@ static bool text_check(const struct config_key *key, const char *text, char why[
 {
 	const char *allowed = config_kind_allowed[key->kind];
 	char quoted[CONFIG_QUOTE_BYTES];
+	uint64_t number;
 	uint32_t ip;
 
 	config_quote(text, strlen(text), quoted);
@@ -166,13 +187,19 @@ static bool text_check(const struct config_key *key, const char *text, char why[
 					quoted, allowed);
 		return true;
 	case CONFIG_PREFIX:
-		return (ipv4_read(text, '/', 1, 32, &ip) && is_host(ip)) ||
-		       WRONG("%s is not one, allowed is %s", quoted, allowed);
+		if (!ipv4_read(text, '/', 1, 32, &ip, &number) || !is_host(ip))
+			return WRONG("%s is not one, allowed is %s", quoted, allowed);
+		return !is_network_or_broadcast(ip, number) ||
+		       WRONG("%s is the network itself or its broadcast address, allowed is %s",
+			       quoted, allowed);
+	case CONFIG_PATH_INSIDE:
+		return stays_inside(text) ||
+		       WRONG("%s leads out of its folder, allowed is %s", quoted, allowed);
 	case CONFIG_ENDPOINT:
-		return ipv4_read(text, ':', 1, 65535, &ip) ||
+		return ipv4_read(text, ':', 1, 65535, &ip, &number) ||
 		       WRONG("%s is not one, allowed is %s", quoted, allowed);
 	case CONFIG_ENDPOINT_OR_UNIX:
-		return is_unix(text) || ipv4_read(text, ':', 1, 65535, &ip) ||
+		return is_unix(text) || ipv4_read(text, ':', 1, 65535, &ip, &number) ||
 		       WRONG("%s is not one, allowed is %s", quoted, allowed);
 	case CONFIG_LEVEL:
 		return !strcmp(text, "debug") || !strcmp(text, "info") || !strcmp(text, "warn") ||
