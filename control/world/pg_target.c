@@ -145,7 +145,8 @@ PGconn *pg_target_connect(const struct pg_target *target, uint32_t attempt)
 }
 
 /* What an operator finds in libpq's messages, and where to look. Servers may translate their part,
- * which is why the message itself is always printed too. */
+ * which is why the message itself is always printed too. The first row whose words are in the
+ * message counts. */
 static const struct {
 	const char *has, *cause;
 } CAUSES[] = {
@@ -159,6 +160,14 @@ static const struct {
 	{"no password supplied", "authentication: give password= or a passfile"},
 	{"authentication failed", "authentication: pg_hba.conf maps no such user"},
 	{"pg_hba.conf", "authentication: pg_hba.conf has no line for this user, database and host"},
+	{"is not permitted to log in", "the user is a role without LOGIN: ALTER ROLE ... LOGIN"},
+	{"permission denied for database",
+		"the user may not connect to it: GRANT CONNECT ON DATABASE"},
+	{"not currently accepting connections",
+		"the database is closed: ALTER DATABASE ... ALLOW_CONNECTIONS true"},
+	{"too many connections for",
+		"the CONNECTION LIMIT of this user or database is used up: raise it"},
+	/* Behind all rows that are about a user or database that does exist. */
 	{"role \"", "no such user: create it (createuser)"},
 	{"database \"", "no such database: create it (createdb)"},
 	{"too many clients", "max_connections is used up: raise it, or end other clients"},
