@@ -296,19 +296,42 @@ uint64_t save_table_front_ns(const struct save_table *t)
 	return t->head == NIL ? UINT64_MAX : t->entries[t->head].waiting_ns;
 }
 
-uint32_t save_table_unsettled(const struct save_table *t, uint64_t sequence)
+/* saves: NULL to count only. */
+static uint32_t unsettled(
+	const struct save_table *t, uint64_t sequence, struct save *saves, uint32_t max)
 {
 	uint32_t count = 0;
 
-	for (uint32_t i = t->head; i != NIL; i = t->entries[i].next)
-		count += t->entries[i].waiting_since <= sequence;
-	for (uint32_t n = 0; n < t->batch_count; n++) {
+	for (uint32_t i = t->head; i != NIL && count < max; i = t->entries[i].next) {
+		const struct entry *e = &t->entries[i];
+
+		if (e->waiting_since > sequence)
+			continue;
+		if (saves)
+			saves[count] = e->waiting;
+		count++;
+	}
+	for (uint32_t n = 0; n < t->batch_count && count < max; n++) {
 		const struct entry *e = &t->entries[t->batch_index[n]];
 
 		/* Counted above already if its waiting save is as old. */
-		if (e->in_flight_since <= sequence &&
-			!(e->has_waiting && e->waiting_since <= sequence))
-			count++;
+		if (e->in_flight_since > sequence ||
+			(e->has_waiting && e->waiting_since <= sequence))
+			continue;
+		if (saves)
+			saves[count] = e->has_waiting ? e->waiting : e->in_flight;
+		count++;
 	}
 	return count;
+}
+
+uint32_t save_table_unsettled(const struct save_table *t, uint64_t sequence)
+{
+	return unsettled(t, sequence, NULL, UINT32_MAX);
+}
+
+uint32_t save_table_unsettled_list(
+	const struct save_table *t, uint64_t sequence, struct save *saves, uint32_t max)
+{
+	return unsettled(t, sequence, saves, max);
 }

@@ -68,4 +68,9 @@ uint64_t save_table_front_ns(const struct save_table *table);
  * a later one replaced while it waited: the later one has to be settled for it. Walks the table. */
 uint32_t save_table_unsettled(const struct save_table *table, uint64_t sequence);
 
+/* Copies the newest save of each character that save_table_unsettled counts, up to max of them.
+ * Returns how many it copied. */
+uint32_t save_table_unsettled_list(
+	const struct save_table *table, uint64_t sequence, struct save *saves, uint32_t max);
+
 #endif

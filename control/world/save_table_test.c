@@ -161,6 +161,7 @@ static void random_steps(void **state)
 	struct model model[IDS] = {0};
 	uint64_t flight_first[IDS] = {0}, sequence = 0;
 	bool flying[IDS] = {0};
+	struct save listed[IDS];
 	const struct save *saves;
 
 	(void)state;
@@ -235,6 +236,12 @@ static void random_steps(void **state)
 		}
 		assert_int_equal(save_table_used(t), used);
 		assert_int_equal(save_table_unsettled(t, mark), unsettled);
+		assert_int_equal(save_table_unsettled_list(t, mark, listed, IDS), unsettled);
+		for (uint32_t i = 0; i < unsettled; i++)
+			assert_memory_equal(&listed[i].position,
+				&model[listed[i].position.character_id].newest,
+				sizeof(listed[i].position));
+		assert_int_equal(save_table_unsettled_list(t, mark, listed, 1), unsettled > 0);
 	}
 	save_table_free(t);
 }

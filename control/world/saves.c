@@ -148,6 +148,39 @@ void flush_take(struct world *world, uint64_t now_ns)
 	flush_check(world, now_ns);
 }
 
+/* So many are named in the log; the log's queue takes 512 lines. */
+#define NAMED_MAX      2048u
+#define NAMED_PER_LINE 8u
+
+/* What an operator needs to put players back by hand: who, where, and as whose writer. */
+static void name_unsaved(const struct world *world, uint32_t unsaved)
+{
+	static struct save saves[NAMED_MAX]; /* the world thread alone comes here */
+	uint32_t count =
+		save_table_unsettled_list(world->saves, world->flush_sequence, saves, NAMED_MAX);
+
+	for (uint32_t i = 0; i < count; i += NAMED_PER_LINE) {
+		char text[SW_LOG_TEXT_BYTES];
+		size_t bytes = 0;
+
+		for (uint32_t n = i; n < count && n < i + NAMED_PER_LINE; n++) {
+			const struct msg_position_save *p = &saves[n].position;
+			int more = snprintf(text + bytes, sizeof(text) - bytes,
+				"%s%u:%llu %.*s %d,%d", n > i ? "; " : "", p->realm_id,
+				(unsigned long long)p->character_id, (int)sizeof(p->map), p->map,
+				p->x_mm, p->y_mm);
+
+			if (more > 0 && bytes + (size_t)more < sizeof(text))
+				bytes += (size_t)more;
+		}
+		sw_log(SW_LOG_ERROR, "world",
+			"not saved in time (realm:character map x_mm,y_mm): %.*s", (int)bytes,
+			text);
+	}
+	if (unsaved > count)
+		sw_log(SW_LOG_ERROR, "world", "not saved in time: %u more", unsaved - count);
+}
+
 void flush_check(struct world *world, uint64_t now_ns)
 {
 	uint32_t unsaved;
@@ -164,6 +197,8 @@ void flush_check(struct world *world, uint64_t now_ns)
 		unsaved += (msg_ring_used(world->sources[s].in) + 1) / 2; /* a save has two slots */
 	if ((unsaved > 0 || world->flush_stalled) && now_ns < world->flush_deadline_ns)
 		return;
+	if (unsaved)
+		name_unsaved(world, unsaved);
 	world->flushed_unsaved = unsaved;
 	world->flushed_owed += world->flushes;
 	world->flushes = 0;

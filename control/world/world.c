@@ -45,22 +45,33 @@ static void link_up(struct world *world, int index)
 		start_report(world, true);
 }
 
+/* Of one link in one outage: several hosts may fail in turn, each for its own reason. */
+#define FAULTS_TOLD_MAX 8u
+
 static void link_down(struct world *world, int index, enum pg_fault fault, const char *message)
 {
 	const char *cause = pg_target_cause(message);
+	bool changed;
 
 	world_count(world, WORLD_LINKS_LOST, 1);
 	counter_put(&world->values[WORLD_LINKS_READY], links_ready(world));
-	atomic_store_explicit(&world->fault[index], fault, memory_order_relaxed);
-	/* Once an outage: the attempts that follow are counted. */
+	changed = atomic_exchange_explicit(&world->fault[index], fault, memory_order_relaxed) !=
+		  fault;
+	changed |= atomic_exchange_explicit(&world->cause[index], cause, memory_order_relaxed) !=
+		   cause;
 	if (atomic_load_explicit(&world->down_since_ns[index], memory_order_relaxed) == 0) {
 		atomic_store_explicit(
 			&world->down_since_ns[index], mono_ns(), memory_order_relaxed);
-		sw_log(SW_LOG_WARN, "world",
-			"postgres: link '%s': %s%s%s; play goes on, saves wait, trying to come "
-			"back",
-			LINK_NAMES[index], pg_fault_text(fault), *message ? ": " : "", message);
+		world->faults_told[index] = 0;
+		changed = true;
 	}
+	/* A line for each new reason, a few at most: the attempts that follow are counted. */
+	if (changed && world->start_posted && world->faults_told[index]++ < FAULTS_TOLD_MAX)
+		sw_log(SW_LOG_WARN, "world",
+			"postgres: link '%s': %s%s%s%s%s; play goes on, saves wait, trying to "
+			"come back",
+			LINK_NAMES[index], pg_fault_text(fault), *message ? ": " : "", message,
+			*cause ? ": " : "", cause);
 	if (!world->start_posted) {
 		snprintf(world->start_error, sizeof(world->start_error),
 			"postgres: link '%s': %s%s%s%s%s", LINK_NAMES[index], pg_fault_text(fault),
@@ -243,8 +254,10 @@ struct world *world_start(
 		return NULL;
 	}
 	world->config = config;
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < 2; i++) {
 		atomic_init(&world->down_since_ns[i], mono_ns());
+		atomic_init(&world->cause[i], "");
+	}
 	if (pg_target_init(&world->target, config->postgres.conninfo, config->node.name, errors) !=
 			0 ||
 		server_check(&world->target, config, errors) != 0) {
@@ -300,15 +313,18 @@ bool world_health(const struct world *world, char *text, size_t text_bytes)
 	for (int i = 0; i < 2; i++) {
 		uint64_t since =
 			atomic_load_explicit(&world->down_since_ns[i], memory_order_relaxed);
+		const char *cause;
 
 		if (since == 0)
 			continue;
+		cause = atomic_load_explicit(&world->cause[i], memory_order_relaxed);
 		snprintf(text, text_bytes,
-			"postgres: link '%s' down for %llu s: %s; %llu saves of at most %u wait",
+			"postgres: link '%s' down for %llu s: %s%s%s; %llu saves of at most %u "
+			"wait",
 			LINK_NAMES[i],
 			(unsigned long long)((now_ns > since ? now_ns - since : 0) / NS_PER_S),
 			pg_fault_text(atomic_load_explicit(&world->fault[i], memory_order_relaxed)),
-			(unsigned long long)pending, max);
+			*cause ? ": " : "", cause, (unsigned long long)pending, max);
 		return false;
 	}
 	if (atomic_load_explicit(&world->saves_full, memory_order_relaxed)) {

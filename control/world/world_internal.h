@@ -90,8 +90,11 @@ struct world {
 
 	/* World thread writes, all read. */
 	_Atomic uint32_t fault[2];         /* enum pg_fault of a link that is not ready */
+	_Atomic(const char *) cause[2];    /* of pg_target_cause for it; static text */
 	_Atomic uint64_t down_since_ns[2]; /* 0: ready */
 	_Atomic uint32_t saves_full;       /* 1: saves are dropped or a ring stands */
+
+	uint32_t faults_told[2]; /* lines of this outage; world thread */
 
 	/* Start: the thread posts once, both links ready or the first one failed. */
 	uv_sem_t started;

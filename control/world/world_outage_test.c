@@ -286,6 +286,32 @@ static void bounded_and_leaving_last(void **state)
 	fixture_fini(&f);
 }
 
+/* The reason why it does not come back is on /health, and changes with the server. */
+static void health_says_why_it_stays_away(void **state)
+{
+	struct fixture f;
+	char text[256] = "";
+	PGconn *sql = server_connect("postgres");
+
+	(void)state;
+	fixture_init(&f, 256);
+	fixture_start(&f);
+	server_sql(sql, "ALTER DATABASE stormweir SET default_transaction_read_only = on");
+	server_sql(sql, "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE "
+			"application_name LIKE 'stormweir/%'");
+	for (uint32_t i = 0; i < FIXTURE_WAIT_S * 100 && !strstr(text, "standby"); i++) {
+		fixture_sleep_ms(10);
+		world_health(f.world, text, sizeof(text));
+	}
+	if (!strstr(text, "cannot connect: only a standby answered"))
+		fail_msg("health: %s", text);
+	server_sql(sql, "ALTER DATABASE stormweir RESET default_transaction_read_only");
+	fixture_wait_health(&f, true);
+	fixture_stop(&f);
+	fixture_fini(&f);
+	PQfinish(sql);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -294,6 +320,7 @@ int main(void)
 		cmocka_unit_test(sessions_ended_over_and_over),
 		cmocka_unit_test(silent_then_back_with_old_batches),
 		cmocka_unit_test(bounded_and_leaving_last),
+		cmocka_unit_test(health_says_why_it_stays_away),
 	};
 
 	return cmocka_run_group_tests(tests, migrate_once, NULL);
