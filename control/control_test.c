@@ -297,6 +297,10 @@ static void test_health(void **state)
 	until_http(ops, "/health", 200, "1 of 1 shards tick");
 	redis_fixture_kill(&rig.server);
 	until_http(ops, "/health", 503, "trying again");
+	/* It answers, but has no memory for what we write. */
+	redis_fixture_start(&rig.server, "--maxmemory", "1");
+	until_http(ops, "/health", 503, "refuses writes");
+	redis_fixture_kill(&rig.server);
 	redis_fixture_start(&rig.server, NULL, NULL);
 	until_http(ops, "/health", 200, "connected");
 	ctl_request_stop(rig.ctl);

@@ -1,6 +1,7 @@
 #include "control/redis_keys.h"
 
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,6 +25,7 @@ struct redis_keys {
 	struct adm_presence puts[BATCH], drops[BATCH];
 	uint32_t put_count, drop_count;
 	bool name_warned, server_warned;
+	_Atomic bool refused; /* the last heartbeat; control writes, operations reads */
 };
 
 struct claim {
@@ -226,8 +228,15 @@ static void on_heartbeat(void *ctx, enum redis_result result, const struct redis
 	struct redis_keys *keys = ctx;
 	bool other;
 
+	if (result == REDIS_RESULT_ERROR && !atomic_exchange(&keys->refused, true))
+		sw_log(SW_LOG_ERROR, "control",
+			"Redis refuses this node's heartbeat: %s; nobody can be let in until it "
+			"takes writes again",
+			reply->str);
 	if (result != REDIS_RESULT_OK)
 		return;
+	if (atomic_exchange(&keys->refused, false))
+		sw_log(SW_LOG_INFO, "control", "Redis takes writes again");
 	other = reply->type == REDIS_REPLY_STRING && !strstr(reply->str, keys->boot_text);
 	if (other && !keys->name_warned)
 		sw_log(SW_LOG_WARN, "control",
@@ -235,6 +244,11 @@ static void on_heartbeat(void *ctx, enum redis_result result, const struct redis
 			"second one; node.name must be unique",
 			keys->config->node.name);
 	keys->name_warned = other;
+}
+
+bool redis_keys_refused(const struct redis_keys *keys)
+{
+	return atomic_load(&keys->refused);
 }
 
 void redis_keys_heartbeat(struct redis_keys *keys, const char *json)

@@ -9,6 +9,7 @@
 #ifndef SW_CONTROL_REDIS_KEYS_H
 #define SW_CONTROL_REDIS_KEYS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "common/config.h"
@@ -44,7 +45,11 @@ void redis_keys_presence_put(struct redis_keys *keys, const struct adm_presence 
 void redis_keys_presence_drop(struct redis_keys *keys, const struct adm_presence *presence);
 void redis_keys_flush(struct redis_keys *keys);
 
-/* json: a text that contains the boot id. Logs when another process beats under the same name. */
+/* json: a text that contains the boot id. Logs when another process beats under the same name, and
+ * when Redis begins or ends to refuse the write (no memory left, no disk). */
 void redis_keys_heartbeat(struct redis_keys *keys, const char *json);
+/* Whether Redis answered the last heartbeat with an error: tickets cannot be noted as used either.
+ * Any thread. */
+bool redis_keys_refused(const struct redis_keys *keys);
 
 #endif

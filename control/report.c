@@ -98,8 +98,14 @@ static enum ops_level redis_health(void *ctx, char *sentence, size_t bytes)
 {
 	struct ctl *ctl = ctx;
 
-	if (redis_link_health(ctl->redis, sentence, bytes) == REDIS_LINK_UP)
+	if (redis_link_health(ctl->redis, sentence, bytes) != REDIS_LINK_UP)
+		return OPS_RED;
+	if (!redis_keys_refused(ctl->keys))
 		return OPS_GREEN;
+	snprintf(sentence, bytes,
+		"Redis at %s: connected, but it refuses writes; the log says why (no memory left "
+		"under maxmemory, no disk?)",
+		ctl->config->redis.address);
 	return OPS_RED;
 }
 
