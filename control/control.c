@@ -118,6 +118,25 @@ static bool build(struct ctl *ctl)
 	return true;
 }
 
+/* A key that is no point of the curve, or one of small order, verifies nothing: every ticket would
+ * be called forged. */
+static bool ticket_keys_good(const struct sw_config *config, FILE *errors)
+{
+	bool good = true;
+
+	for (uint32_t i = 0; i < config->admission.ticket_key_count; i++) {
+		if (crypto_core_ed25519_is_valid_point(
+			    config->admission.ticket_keys[i].public_key) == 1)
+			continue;
+		fprintf(errors,
+			"admission.ticket_keys[%u].public_key: is not an Ed25519 public key; swctl "
+			"ticket-key prints one\n",
+			i);
+		good = false;
+	}
+	return good;
+}
+
 struct ctl *ctl_start(const struct sw_config *config, const struct ctl_links *links, FILE *errors)
 {
 	struct redis_address address;
@@ -135,6 +154,8 @@ struct ctl *ctl_start(const struct sw_config *config, const struct ctl_links *li
 		fprintf(errors, "control: no source of randomness\n");
 		return NULL;
 	}
+	if (!ticket_keys_good(config, errors))
+		return NULL;
 	ctl = aligned_alloc(64, (sizeof(*ctl) + 63) & ~(size_t)63);
 	if (!ctl) {
 		fprintf(errors, "control: out of memory\n");

@@ -338,6 +338,35 @@ static void test_no_redis(void **state)
 	rig_fini(&rig);
 }
 
+/* A key with which no signature could ever hold is refused at start, by its place in the list. */
+static void test_key_that_is_none(void **state)
+{
+	static const uint8_t bad[][32] = {
+		{0}, /* of small order */
+		{1}, /* the neutral element */
+		{2}, /* not on the curve */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		struct rig rig;
+		char *errors = NULL;
+		size_t bytes;
+		FILE *out = open_memstream(&errors, &bytes);
+
+		rig_init(&rig, 4096);
+		memcpy(rig.config.admission.ticket_keys[1].public_key, bad[i], 32);
+		rig.config.admission.ticket_key_count = 2;
+		assert_null(ctl_start(&rig.config, &rig.links, out));
+		fclose(out);
+		assert_string_equal(errors,
+			"admission.ticket_keys[1].public_key: is not an Ed25519 public key; swctl "
+			"ticket-key prints one\n");
+		free(errors);
+		rig_fini(&rig);
+	}
+}
+
 static void test_login(void **state)
 {
 	struct ticket ticket = new_ticket(7);
@@ -599,6 +628,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_no_redis),
 		cmocka_unit_test(test_login),
+		cmocka_unit_test(test_key_that_is_none),
 		cmocka_unit_test(test_health),
 		cmocka_unit_test(test_redis_gone_and_back),
 		cmocka_unit_test(test_ticket_given_back),
