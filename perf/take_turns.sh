@@ -17,6 +17,7 @@ out=$build/bench/$name
 id=swb$$
 dir=$(mktemp -d)
 driver=
+declare -A limits=() # of the kernel, as they were
 
 say() { echo "$name: $*" >&2; }
 
@@ -26,6 +27,9 @@ finish() {
 		wait "$driver" 2>/dev/null || true
 	fi
 	wire_down "$id" "$id" || true
+	for limit in "${!limits[@]}"; do
+		echo "${limits[$limit]}" >"/proc/sys/net/core/$limit"
+	done
 	huge_return "$dir"
 	rm -rf "$dir" "/run/dpdk/$id"-*
 }
@@ -42,6 +46,10 @@ for program in stormweir-echo stormweir-stock-echo stormweir-gen stormweir-gen-k
 		exit 1
 	}
 done
+[[ $testpmd_target == - ]] || command -v dpdk-testpmd >/dev/null || {
+	say "dpdk-testpmd is missing: ./dev setup"
+	exit 1
+}
 mkdir -p "$out"
 
 # Each DPDK process takes mb MiB: hugepages on loan, or none.
@@ -66,52 +74,71 @@ wire_up "$id" "$id" "${id}c"
 ip address add "$wire_server_ip/24" dev "$id"
 for limit in rmem_max wmem_max; do
 	file=/proc/sys/net/core/$limit
-	(($(cat $file) >= 16777216)) || echo 16777216 >$file
+	was=$(cat $file)
+	((was >= 16777216)) && continue
+	limits[$limit]=$was
+	echo 16777216 >$file
 done
 
 options="--clients 1000 --bytes 40 --window 1000 --interactive"
-sides=(
-	--side ours
-	--server "$bin/stormweir-echo $(eal echo 0@0 ours server) -- --port net_memif0
-		--address 10.78.1.1/24 --peers 4000 --half-open 4096 --rxd 2048 --txd 2048"
-	--ready "echo: ready"
-	--generator "$bin/stormweir-gen $(eal gen 0@1 ours client) -- --port net_memif0
-		--tx-ip 10.78.1.2,10.78.1.1 --rxd 2048 --txd 2048 --forward-mode $mode $options"
-	--side "stock=$stock_target"
-	--server "$bin/stormweir-stock-echo $wire_server_ip 7777 4000"
-	--ready "stock-echo: ready"
-	--generator "nsenter --net=/run/netns/$id $bin/stormweir-gen-kernel
-		--tx-ip $wire_server_ip --tx-udp 7777 --forward-mode $mode $options"
-)
-if [[ $testpmd_target != - ]]; then
-	command -v dpdk-testpmd >/dev/null || {
-		say "dpdk-testpmd is missing: ./dev setup"
-		exit 1
-	}
-	sides+=(
-		--side "testpmd=$testpmd_target"
-		--server "stdbuf -oL dpdk-testpmd $(eal testpmd 0@0,1@0 raw server) -- --forward-mode=macswap
-			--auto-start --nb-cores=1 --rxq=1 --txq=1 --rxd=2048 --txd=2048
-			--total-num-mbufs=16384 --disable-link-check"
-		--ready "Press enter to exit"
-		--generator "$bin/stormweir-gen $(eal raw 0@1 raw client) -- --port net_memif0
-			--tx-ip 10.78.2.2,10.78.2.1 --rxd 2048 --txd 2048 --forward-mode raw $options"
+
+# What stormweir-bench is told of the sides, with the memory that there is.
+sides() {
+	sides=(
+		--side ours
+		--server "$bin/stormweir-echo $(eal echo 0@0 ours server) -- --port net_memif0
+			--address 10.78.1.1/24 --peers 4000 --half-open 4096 --rxd 2048 --txd 2048"
+		--ready "echo: ready"
+		--generator "$bin/stormweir-gen $(eal gen 0@1 ours client) -- --port net_memif0
+			--tx-ip 10.78.1.2,10.78.1.1 --rxd 2048 --txd 2048 --forward-mode $mode $options"
+		--side "stock=$stock_target"
+		--server "$bin/stormweir-stock-echo $wire_server_ip 7777 4000"
+		--ready "stock-echo: ready"
+		--generator "nsenter --net=/run/netns/$id $bin/stormweir-gen-kernel
+			--tx-ip $wire_server_ip --tx-udp 7777 --forward-mode $mode $options"
 	)
-fi
-# Commands are cut at blanks alone.
-for i in "${!sides[@]}"; do
-	sides[i]=$(tr -s '\n\t' '  ' <<<"${sides[i]}")
-	sides[i]=${sides[i]% }
-done
+	if [[ $testpmd_target != - ]]; then
+		sides+=(
+			--side "testpmd=$testpmd_target"
+			--server "stdbuf -oL dpdk-testpmd $(eal testpmd 0@0,1@0 raw server) -- --forward-mode=macswap
+				--auto-start --nb-cores=1 --rxq=1 --txq=1 --rxd=2048 --txd=2048
+				--total-num-mbufs=16384 --disable-link-check"
+			--ready "Press enter to exit"
+			--generator "$bin/stormweir-gen $(eal raw 0@1 raw client) -- --port net_memif0
+				--tx-ip 10.78.2.2,10.78.2.1 --rxd 2048 --txd 2048 --forward-mode raw $options"
+		)
+	fi
+	# Commands are cut at blanks alone.
+	for i in "${!sides[@]}"; do
+		sides[i]=$(tr -s '\n\t' '  ' <<<"${sides[i]}")
+		sides[i]=${sides[i]% }
+	done
+}
 
 commit=$(git -C "$here" rev-parse --short HEAD 2>/dev/null || echo unknown)
 [[ -z $(git -C "$here" status --porcelain 2>/dev/null) ]] || commit+=-changed
 echo "$name: $(nproc) CPUs, $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1), Linux $(uname -r)," \
 	"load $(cut -d' ' -f1-3 /proc/loadavg)"
 echo "$name: commit $commit, DPDK memory: ${memory%% *}, stock libenet on veth; results in $out"
-"$bin/stormweir-bench" --bench "$name" --commit "$commit" --out "$out" "${sides[@]}" "$@" &
-driver=$!
+# bench [options]: returns its exit status.
+bench() {
+	local status=0
+	sides
+	"$bin/stormweir-bench" --bench "$name" --commit "$commit" --out "$out" "${sides[@]}" "$@" &
+	driver=$!
+	wait "$driver" || status=$?
+	driver=
+	return $status
+}
+
 status=0
-wait "$driver" || status=$?
-driver=
+bench "$@" || status=$?
+if ((status == 3)) && [[ $memory != --no-huge* ]]; then
+	# Free pages belong to whoever takes them first, and someone may have been quicker.
+	say "a side did not start; once more without hugepages"
+	memory="--no-huge -m $mb"
+	rm -rf "$dir"/ours "$dir"/raw "/run/dpdk/$id"-*
+	status=0
+	bench "$@" || status=$?
+fi
 exit $status

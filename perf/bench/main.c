@@ -12,7 +12,7 @@
  *
  * Everything runs in a session of its own whose scheduling group comes first (autogroup -20, and
  * nice -20), where permitted. FOLDER gets logs, turns.tsv and plot.svg; the last line on stdout is
- * one JSON object. SIGINT: ends everything. */
+ * one JSON object. SIGINT: ends everything. Exit status 3: a side did not start. */
 #include <getopt.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -21,6 +21,8 @@
 #include <unistd.h>
 
 #include "perf/bench/report.h"
+
+#define EXIT_NOT_STARTED 3
 
 static struct {
 	struct report report;
@@ -200,7 +202,7 @@ static bool rounds(void)
 
 int main(int argc, char **argv)
 {
-	bool good = true;
+	bool good = true, started;
 
 	if (!options(argc, argv))
 		return 2;
@@ -211,11 +213,12 @@ int main(int argc, char **argv)
 	come_first();
 	for (uint32_t s = 0; s < run.report.side_count && good && !stop; s++)
 		good = side_start(&run.sides[s], run.report.folder, run.cpus);
+	started = good;
 	good = good && rounds();
 	for (uint32_t s = 0; s < run.report.side_count; s++)
 		good &= side_end(&run.sides[s]);
 	if (!run.report.rounds || stop)
-		return 1;
+		return started ? 1 : EXIT_NOT_STARTED;
 	good &= report_raw(&run.report) && report_plot(&run.report);
 	report_table(&run.report);
 	report_json(&run.report);

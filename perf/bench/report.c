@@ -199,6 +199,13 @@ static void table_ratio(const struct report *report, uint32_t other)
 	uint32_t n = ratios(report, other, false, rate);
 	double best_ours, best_theirs;
 
+	if (!n) {
+		printf("vs %-8s no round was quiet enough: something else wants the CPUs. Run it "
+		       "again "
+		       "when they are free, or raise --wait-max or --rounds-max\n",
+			report->sides[other].name);
+		return;
+	}
 	ratios(report, other, true, cpu);
 	best_ours =
 		quantile(ours, series(report, 0, offsetof(struct turn, rate), false, ours), 0.75);

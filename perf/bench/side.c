@@ -292,13 +292,14 @@ bool side_end(struct side *side)
 			good = ask(side, "leave", "left", line, sizeof(line));
 		kill(side->server_pid, SIGINT);
 	}
+	/* testpmd may be told by a signal alone, or wait for its input's end. */
+	if (side->server_in)
+		close(side->server_in);
 	good &= await(&side->server_pid, side->name, "server");
 	if (side->to)
 		fclose(side->to);
 	good &= await(&side->generator_pid, side->name, "generator");
 	if (side->from)
 		fclose(side->from);
-	if (side->server_in)
-		close(side->server_in);
 	return good;
 }
