@@ -1,6 +1,7 @@
 /* Proves the control thread against a real redis-server, with the test as dataplane, shard and
  * world at the other ends of the rings: a login and its traces in Redis, single use of tickets,
- * Redis gone and back, rings that are full, the order of a stop, and a stop that nobody answers. */
+ * Redis gone and back, a second node of the same name, rings that are full, the order of a stop,
+ * and a stop that nobody answers. */
 #include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 #include <hiredis/hiredis.h>
@@ -430,6 +432,49 @@ static void test_redis_gone_and_back(void **state)
 	rig_fini(&rig);
 }
 
+static int lines_with(FILE *file, const char *text)
+{
+	char line[1024];
+	int lines = 0;
+
+	rewind(file);
+	while (fgets(line, sizeof(line), file))
+		lines += strstr(line, text) != NULL;
+	return lines;
+}
+
+/* Who finds the last beat of a clean stop says nothing; who finds one of a running node warns. */
+static void test_same_name(void **state)
+{
+	static const char says[] = "another process reports as node";
+	char path[] = "/tmp/sw-control-XXXXXX";
+	FILE *file = fdopen(mkstemp(path), "r");
+	struct rig rig;
+
+	(void)state;
+	assert_non_null(file);
+	assert_int_equal(sw_log_open(path, "warn"), 0);
+	rig_init(&rig, 4096);
+	rig_start(&rig);
+	until(&rig, "GET t{node}:node-1", "\"state\":\"ready\"", 0);
+	stop(&rig, 0);
+	ctl_free(rig.ctl);
+	until(&rig, "GET t{node}:node-1", "\"state\":\"stopped\"", 0);
+	rig.ctl = ctl_start(&rig.config, &rig.links, stderr);
+	assert_non_null(rig.ctl);
+	until(&rig, "GET t{node}:node-1", "\"state\":\"ready\"", 0);
+	freeReplyObject(ask(&rig, "SET t{node}:node-1 {\"boot\":\"0\",\"state\":\"ready\"}"));
+	for (int i = 0; i < 5000 && !lines_with(file, says); i++)
+		nap();
+	stop(&rig, 0);
+	rig_fini(&rig);
+	/* The stranger's beat is warned of, the restart is not. */
+	assert_int_equal(lines_with(file, says), 1);
+	sw_log_open("", "error");
+	fclose(file);
+	unlink(path);
+}
+
 /* The world is away: the ticket is given its use back, and works once it is there again. */
 static void test_ticket_given_back(void **state)
 {
@@ -631,6 +676,7 @@ int main(void)
 		cmocka_unit_test(test_key_that_is_none),
 		cmocka_unit_test(test_health),
 		cmocka_unit_test(test_redis_gone_and_back),
+		cmocka_unit_test(test_same_name),
 		cmocka_unit_test(test_ticket_given_back),
 		cmocka_unit_test(test_full_ring),
 		cmocka_unit_test(test_silent_stop),

@@ -226,6 +226,7 @@ void redis_keys_check_server(struct redis_keys *keys)
 static void on_heartbeat(void *ctx, enum redis_result result, const struct redisReply *reply)
 {
 	struct redis_keys *keys = ctx;
+	const char *before;
 	bool other;
 
 	if (result == REDIS_RESULT_ERROR && !atomic_exchange(&keys->refused, true))
@@ -237,11 +238,14 @@ static void on_heartbeat(void *ctx, enum redis_result result, const struct redis
 		return;
 	if (atomic_exchange(&keys->refused, false))
 		sw_log(SW_LOG_INFO, "control", "Redis takes writes again");
-	other = reply->type == REDIS_REPLY_STRING && !strstr(reply->str, keys->boot_text);
+	before = reply->type == REDIS_REPLY_STRING ? reply->str : keys->boot_text;
+	/* The last beat of a clean stop is still there when a node is restarted at once. */
+	other = !strstr(before, keys->boot_text) && !strstr(before, KEYS_STATE_STOPPED);
 	if (other && !keys->name_warned)
 		sw_log(SW_LOG_WARN, "control",
-			"another process reports as node \"%s\": one that ended a moment ago, or a "
-			"second one; node.name must be unique",
+			"another process reports as node \"%s\": one that was killed a moment ago, "
+			"or "
+			"a second one; node.name must be unique",
 			keys->config->node.name);
 	keys->name_warned = other;
 }

@@ -1,8 +1,8 @@
 /* redis_keys: what the control thread keeps in Redis: the single use of tickets, presence, and the
  * node's heartbeat. Keys that change together share a hash tag, for Redis Cluster.
  *
- *   <prefix>{ticket}:<nonce, hex>           <boot>:<session>, until the ticket cannot be shown
- * again <prefix>{presence}:<realm>:<character>  hash: node, session, generation; KEYS_PRESENCE_MS
+ *   <prefix>{ticket}:<nonce, hex>           <boot>:<session>, while the ticket is valid
+ *   <prefix>{presence}:<realm>:<character>  hash: node, session, generation; KEYS_PRESENCE_MS
  *   <prefix>{node}:<name>                   JSON, redis.heartbeat_expire
  *
  * Thread: the control loop. */
@@ -17,6 +17,9 @@
 
 #define KEYS_PRESENCE_MS         90000u
 #define KEYS_PRESENCE_REFRESH_MS 30000u
+
+/* In the beat that is a node's last word: whoever beats next under its name is no second one. */
+#define KEYS_STATE_STOPPED "\"state\":\"stopped\""
 
 struct redis_link;
 struct redis_keys;
@@ -45,8 +48,9 @@ void redis_keys_presence_put(struct redis_keys *keys, const struct adm_presence 
 void redis_keys_presence_drop(struct redis_keys *keys, const struct adm_presence *presence);
 void redis_keys_flush(struct redis_keys *keys);
 
-/* json: a text that contains the boot id. Logs when another process beats under the same name, and
- * when Redis begins or ends to refuse the write (no memory left, no disk). */
+/* json: a text that contains the boot id, and KEYS_STATE_STOPPED when the node has stopped. Logs
+ * when another process, one that has not stopped, beats under the same name, and when Redis begins
+ * or ends to refuse the write (no memory left, no disk). */
 void redis_keys_heartbeat(struct redis_keys *keys, const char *json);
 /* Whether Redis answered the last heartbeat with an error: tickets cannot be noted as used either.
  * Any thread. */
