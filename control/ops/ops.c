@@ -15,8 +15,12 @@
 #include "common/mono.h"
 #include "control/ops/ops_internal.h"
 
-#define CONNECTIONS_MAX 16u
-#define IDLE_S          10u
+/* Whoever opens connections and says nothing must not keep a probe out: room for many, each small,
+ * and they are closed soon. Memory: 512 · 8 KiB = 4 MiB at most, and 512 descriptors. What does not
+ * fit waits in the kernel's queue, as long again. */
+#define CONNECTIONS_MAX  512u
+#define CONNECTION_BYTES 8192u /* of a request with all its headers; more is answered with 431 */
+#define IDLE_S           2u
 
 /* ---- the registry ---- */
 
@@ -279,7 +283,8 @@ int ops_start(struct ops *ops, const struct sw_config *config, FILE *errors)
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	ops->daemon = MHD_start_daemon(MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_POLL, 0, NULL,
 		NULL, on_request, ops, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT,
-		CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT, IDLE_S, MHD_OPTION_END);
+		CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT, IDLE_S,
+		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES, MHD_OPTION_END);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (!ops->daemon) {
 		fprintf(errors, "http.address: libmicrohttpd does not start on %s\n",

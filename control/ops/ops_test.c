@@ -1,6 +1,7 @@
 /* Proves the operations endpoint over real HTTP: every registered figure is in /metrics, once and
  * in Prometheus' format; /health and /ready turn with the components; /status is JSON with the same
- * figures; a taken port, an address that is not loopback and wrong requests are refused. */
+ * figures; a taken port, an address that is not loopback and wrong requests are refused; idle
+ * connections keep nobody out. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <setjmp.h>
@@ -210,15 +211,22 @@ static void test_status(void **state)
 	rig_stop(&rig);
 }
 
-/* Sends bytes as they are; returns the HTTP status, or 0 for a closed connection. */
-static int raw(struct rig *rig, const char *text)
+static int dial(struct rig *rig)
 {
 	struct sockaddr_in name = {.sin_family = AF_INET, .sin_port = htons(ops_port(rig->ops))};
-	int fd = socket(AF_INET, SOCK_STREAM, 0), status = 0;
-	char answer[512] = "";
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
 
 	name.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	assert_int_equal(connect(fd, (struct sockaddr *)&name, sizeof(name)), 0);
+	return fd;
+}
+
+/* Sends bytes as they are; returns the HTTP status, or 0 for a closed connection. */
+static int raw(struct rig *rig, const char *text)
+{
+	int fd = dial(rig), status = 0;
+	char answer[512] = "";
+
 	send(fd, text, strlen(text), MSG_NOSIGNAL);
 	shutdown(fd, SHUT_WR);
 	recv(fd, answer, sizeof(answer) - 1, 0);
@@ -242,6 +250,48 @@ static void test_wrong_requests(void **state)
 	raw(&rig, "\x01\x02\x03\r\n\r\n");
 	raw(&rig, "GET /status");
 	free(get(&rig, "/status", 200));
+	rig_stop(&rig);
+}
+
+/* Whoever connects and says nothing, or half a request, keeps nobody out, and is closed. */
+static void test_idle_connections(void **state)
+{
+	enum { IDLE = 300 };
+	int fds[IDLE];
+	struct rig rig;
+	char byte;
+
+	(void)state;
+	rig_start(&rig);
+	for (int i = 0; i < IDLE; i++) {
+		fds[i] = dial(&rig);
+		if (i % 2)
+			assert_int_equal(send(fds[i], "GET /he", 7, MSG_NOSIGNAL), 7);
+	}
+	free(get(&rig, "/health", 200));
+	free(get(&rig, "/ready", 200));
+	for (int i = 0; i < IDLE; i++) {
+		assert_true(recv(fds[i], &byte, 1, 0) <= 0); /* until the server closes */
+		close(fds[i]);
+	}
+	free(get(&rig, "/health", 200));
+	rig_stop(&rig);
+}
+
+static void test_long_request(void **state)
+{
+	static char text[64 * 1024];
+	struct rig rig;
+	int at, status;
+
+	(void)state;
+	rig_start(&rig);
+	at = sprintf(text, "GET /health HTTP/1.0\r\nX-Long: ");
+	memset(text + at, 'x', sizeof(text) - 1 - (size_t)at);
+	memcpy(text + sizeof(text) - 5, "\r\n\r\n", 5);
+	status = raw(&rig, text);
+	assert_true(status == 431 || status == 0); /* closed before all was read */
+	free(get(&rig, "/health", 200));
 	rig_stop(&rig);
 }
 
@@ -289,6 +339,8 @@ int main(void)
 		cmocka_unit_test(test_health_and_ready),
 		cmocka_unit_test(test_status),
 		cmocka_unit_test(test_wrong_requests),
+		cmocka_unit_test(test_idle_connections),
+		cmocka_unit_test(test_long_request),
 		cmocka_unit_test(test_start_refused),
 	};
 
