@@ -1,6 +1,7 @@
 /* swctl: the operator's tool; see swctl.h. */
 #include "control/ops/swctl.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -30,6 +31,11 @@ static const char help[] =
 	"\n"
 	"  swctl help\n";
 
+static bool is_help(const char *argument)
+{
+	return !strcmp(argument, "--help") || !strcmp(argument, "-h");
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -41,14 +47,17 @@ int main(int argc, char **argv)
 		{"ticket-key", swctl_ticket_key},
 	};
 	const char *verb = argc > 1 ? argv[1] : "";
+	bool asks = !strcmp(verb, "help") || is_help(verb);
 
-	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
-		if (!strcmp(verb, verbs[i].verb))
-			return verbs[i].run(argc - 1, argv + 1);
-	if (!strcmp(verb, "help") || !strcmp(verb, "--help") || !strcmp(verb, "-h")) {
+	for (int i = 2; i < argc; i++)
+		asks |= is_help(argv[i]);
+	if (asks) {
 		fputs(help, stdout);
 		return 0;
 	}
+	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
+		if (!strcmp(verb, verbs[i].verb))
+			return verbs[i].run(argc - 1, argv + 1);
 	if (verb[0])
 		fprintf(stderr, "swctl: there is no \"%s\"\n\n", verb);
 	fputs(help, stderr);

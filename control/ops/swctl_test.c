@@ -92,7 +92,7 @@ static void test_tickets(void **state)
 	unlink(path);
 }
 
-static void test_wrong_calls(void **state)
+static void test_exit_codes(void **state)
 {
 	static const struct {
 		const char *args;
@@ -100,6 +100,10 @@ static void test_wrong_calls(void **state)
 	} rows[] = {
 		{"", 2},
 		{"help", 0},
+		{"--help", 0},
+		{"ticket --help", 0},
+		{"ticket-key -h", 0},
+		{"status --help", 0},
 		{"nonsense", 2},
 		{"ticket", 2},
 		{"ticket --key /nonexistent --character 1 --name a", 1},
@@ -176,7 +180,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_tickets),
-		cmocka_unit_test(test_wrong_calls),
+		cmocka_unit_test(test_exit_codes),
 		cmocka_unit_test(test_status),
 	};
 	int failed;
