@@ -1,15 +1,14 @@
 /* rude: a client that sends what no client may, over stock libenet or as bare datagrams, for the
- *end-to-end test.
+ * end-to-end test.
  *
- *	rude ADDRESS PORT noise COUNT             COUNT datagrams of random bytes, answers are not
- *awaited rude ADDRESS PORT hello                   connects, sends random bytes instead of a Hello
- *	rude ADDRESS PORT silent                  connects and says nothing
- *	rude ADDRESS PORT large BYTES             connects, sends a packet of that size
- *	rude ADDRESS PORT play TICKET-FILE        joins with a raw ticket, then sends random
- *messages
+ *   rude ADDRESS PORT noise COUNT         COUNT datagrams of random bytes; waits for no answer
+ *   rude ADDRESS PORT hello               connects, sends random bytes instead of a Hello
+ *   rude ADDRESS PORT silent              connects and says nothing
+ *   rude ADDRESS PORT large BYTES         connects, sends a packet of that size
+ *   rude ADDRESS PORT play TICKET-FILE    joins with a raw ticket, then sends random messages
  *
  * Prints the reason that the server closes with, as its number, or "timeout" after 15 s. Exit code
- *0 unless it could not connect at all. The random numbers are the same in each run. */
+ * 0 unless it could not connect at all. The random numbers are the same in each run. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
