@@ -147,7 +147,7 @@ int options_parse(struct options *options, int argc, char **argv)
 		NUMBERS(NUMBER_OPTION) TIMES(TIME_OPTION) STRINGS(STRING_OPTION)
 			FLAGS(FLAG_OPTION){"help", no_argument, NULL, OPTION_HELP},
 		{NULL, 0, NULL, 0}};
-	struct strings strings = {NULL};
+	struct strings strings = {0};
 	uint64_t value;
 	int option;
 
