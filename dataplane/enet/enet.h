@@ -138,6 +138,10 @@ extern const struct counter_desc sw_enet_counter_desc[SW_ENET_COUNTER_COUNT];
  * stands in enet.c, one line per holder. 0 when the configuration is not valid. */
 size_t sw_enet_bytes(const struct sw_enet_config *config);
 
+/* What each slot of peers_max adds to that: 320 bytes of hot state, 256 of cold, 16 to 32 of the
+ * table. A silent peer takes nothing of the pool. */
+#define SW_ENET_PEER_BYTES_MAX (320u + 256u + 32u)
+
 /* Set-up. Builds an engine in memory[bytes], which the caller owns and frees after the engine's
  * last call. Returns NULL when config is not valid or bytes is too small. config and ops are
  * copied. */
