@@ -26,6 +26,7 @@ enum config_use { CONFIG_USE_OFF, CONFIG_USE_ON, CONFIG_USE_ANY };
 struct config_port {
 	char device[CONFIG_TEXT_BYTES]; /* DPDK port name: net_af_xdp0, 0000:3b:02.0 */
 	char address[64];               /* IPv4 address/prefix that the port answers for */
+	char address6[64];              /* IPv6 address/prefix; empty: no IPv6 */
 	uint32_t vlan;                  /* 802.1Q id, 0 for untagged */
 	uint32_t queues;                /* RX/TX queue pairs, spread over the dataplane lcores */
 	uint32_t rxd, txd;              /* descriptors per queue */

@@ -1,5 +1,6 @@
 #include "common/config_check.h"
 
+#include <arpa/inet.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -114,6 +115,19 @@ static void check_maps(const struct check *c)
 			config->admission.first_map, config->maps[0].name);
 }
 
+/* IPv6 has many spellings. Link-local ones may repeat: each means its own link. */
+static bool same_ip6(const char *a, const char *b)
+{
+	struct in6_addr one, other;
+	char host[INET6_ADDRSTRLEN + 1];
+
+	snprintf(host, sizeof(host), "%.*s", (int)strcspn(a, "/"), a);
+	if (inet_pton(AF_INET6, host, &one) != 1 || IN6_IS_ADDR_LINKLOCAL(&one))
+		return false;
+	snprintf(host, sizeof(host), "%.*s", (int)strcspn(b, "/"), b);
+	return inet_pton(AF_INET6, host, &other) == 1 && !memcmp(&one, &other, sizeof(one));
+}
+
 static void check_ports(const struct check *c)
 {
 	const struct sw_config *config = c->config;
@@ -134,6 +148,11 @@ static void check_ports(const struct check *c)
 					"ports[%u].address: \"%s\" is also the address of "
 					"ports[%u], allowed is each address once",
 					i, a->address, j);
+			if (same_ip6(a->address6, b->address6))
+				config_fault_add(c->faults, line_of(c, "ports[].address6", i),
+					"ports[%u].address6: \"%s\" is also the address6 of "
+					"ports[%u], allowed is each address once",
+					i, a->address6, j);
 		}
 }
 

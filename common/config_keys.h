@@ -21,6 +21,7 @@
 	X(PATH, "a path")                                                                          \
 	X(PATH_INSIDE, "a path that stays in its folder: relative, without ..")                    \
 	X(PREFIX, "an IPv4 address with its prefix length, such as 10.77.0.1/24")                  \
+	X(PREFIX6, "an IPv6 address with its prefix length, such as 2001:db8::1/64")                \
 	X(ENDPOINT, "an IPv4 address and port, such as 127.0.0.1:9100")                            \
 	X(ENDPOINT_OR_UNIX, "an IPv4 address and port, or unix:/path of a socket")                 \
 	X(HEX, "hexadecimal digits")                                                               \
@@ -74,6 +75,7 @@
 	\
 	X("ports[].device", ports[0].device, TEXT, 1, CONFIG_TEXT_BYTES - 1, NULL, "DPDK name of the port: net_af_xdp0, 0000:3b:02.0.") \
 	X("ports[].address", ports[0].address, PREFIX, 0, 0, NULL, "IPv4 address and prefix length that the port answers for.") \
+	X("ports[].address6", ports[0].address6, PREFIX6, 0, 63, "", "IPv6 address and prefix length, next to the IPv4 one; empty for none. With it the port also answers at the link-local address that follows from its MAC.") \
 	X("ports[].vlan", ports[0].vlan, INTEGER, 0, 4094, "0", "802.1Q id; 0 is untagged.") \
 	X("ports[].queues", ports[0].queues, INTEGER, 1, 64, "1", "RX/TX queue pairs, spread over the dataplane lcores.") \
 	X("ports[].rxd", ports[0].rxd, POWER_OF_TWO, 64, 32768, "1024", "Receive descriptors per queue.") \

@@ -164,6 +164,38 @@ static bool stays_inside(const char *path)
 	return true;
 }
 
+static bool host_bits_zero(const uint8_t ip6[16], uint32_t prefix)
+{
+	for (uint32_t bit = prefix; bit < 128; bit++)
+		if (ip6[bit / 8] & 0x80u >> bit % 8)
+			return false;
+	return true;
+}
+
+/* A unicast IPv6 address, then / and a prefix length. */
+static bool prefix6_read(const char *text)
+{
+	static const uint8_t zero[10];
+	const char *cut = strchr(text, '/');
+	char host[INET6_ADDRSTRLEN];
+	struct in6_addr address;
+	uint64_t number;
+	size_t digits;
+
+	if (!cut || (size_t)(cut - text) >= sizeof(host))
+		return false;
+	memcpy(host, text, (size_t)(cut - text));
+	host[cut - text] = 0;
+	if (inet_pton(AF_INET6, host, &address) != 1)
+		return false;
+	digits = digits_read(cut + 1, strlen(cut + 1), &number);
+	/* ::/80 holds ::, ::1 and the addresses that IPv4's are mapped to. */
+	if (number < 127 && host_bits_zero(address.s6_addr, (uint32_t)number))
+		return false; /* all routers of the network (RFC 4291 2.6.1) */
+	return digits && digits <= 3 && !cut[1 + digits] && number >= 1 && number <= 128 &&
+	       address.s6_addr[0] != 0xff && memcmp(address.s6_addr, zero, sizeof(zero));
+}
+
 /* Not so long that sun_path would cut it (108 bytes with its NUL). */
 static bool is_unix(const char *text)
 {
@@ -195,6 +227,9 @@ static bool text_check(const struct config_key *key, const char *text, char why[
 	case CONFIG_PATH_INSIDE:
 		return stays_inside(text) ||
 		       WRONG("%s leads out of its folder, allowed is %s", quoted, allowed);
+	case CONFIG_PREFIX6:
+		return !*text || prefix6_read(text) ||
+		       WRONG("%s is not one, allowed is %s", quoted, allowed);
 	case CONFIG_ENDPOINT:
 		return ipv4_read(text, ':', 1, 65535, &ip, &number) ||
 		       WRONG("%s is not one, allowed is %s", quoted, allowed);

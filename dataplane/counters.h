@@ -18,9 +18,11 @@
 	X(TX_BYTES, "tx_bytes", COUNTER_SUM, "bytes of them, without frame check sequence") \
 	X(TX_NO_MBUF, "tx_no_mbuf", COUNTER_SUM, "sends put off because the queue's pool was empty: raise dataplane.mbufs") \
 	X(TX_FULL, "tx_full", COUNTER_SUM, "sends put off because the transmit ring was full: the link is slower than what is sent") \
-	X(TX_DROPPED, "drop_tx", COUNTER_SUM, "frames dropped at transmit: an ARP or ICMP answer without room, a frame that the port refused, or a port being reset") \
+	X(TX_DROPPED, "drop_tx", COUNTER_SUM, "frames dropped at transmit: an answer to ARP, neighbour discovery, ping or probe without room, a frame that the port refused, or a port being reset") \
 	X(ARP_REPLIES, "arp_replies", COUNTER_SUM, "ARP requests answered") \
+	X(ND_REPLIES, "nd_replies", COUNTER_SUM, "IPv6 neighbour solicitations answered") \
 	X(ICMP_ECHO_REPLIES, "icmp_echo_replies", COUNTER_SUM, "pings answered") \
+	X(ICMPV6_ECHO_REPLIES, "icmpv6_echo_replies", COUNTER_SUM, "pings over IPv6 answered") \
 	X(TO_CONTROL, "to_control_messages", COUNTER_SUM, "client messages handed to control") \
 	X(TO_SHARD, "to_shard_messages", COUNTER_SUM, "client messages handed to shards") \
 	X(RELIABLE_HELD, "ring_full_reliable_held", COUNTER_SUM, "runs with a reliable message that were not taken, and so not acknowledged, because a ring was full: the client repeats them") \

@@ -1,20 +1,18 @@
 #include <string.h>
 
-#include "dataplane/packet.h"
+#include "dataplane/packet_internal.h"
 
 enum {
 	ETHERTYPE_IPV4 = 0x0800,
 	ETHERTYPE_ARP = 0x0806,
 	ETHERTYPE_VLAN = 0x8100,
 	ETHERTYPE_QINQ = 0x88a8,
-	ETHERTYPE_IPV6 = 0x86dd,
 	PROTOCOL_ICMP = 1,
-	PROTOCOL_UDP = 17,
 	ARP_REQUEST = 1,
 	ARP_REPLY = 2,
 	ICMP_ECHO_REPLY = 0,
 	ICMP_ECHO_REQUEST = 8,
-	TTL = 64,
+	LINK4_BYTES = PACKET_ETH_BYTES + PACKET_IPV4_BYTES + PACKET_UDP_BYTES,
 };
 
 /* 8 bytes as two 32-bit words: into 64 bits there is room for 2^31 such sums. */
@@ -79,32 +77,10 @@ uint16_t packet_sum_fold(uint64_t sum)
 	return fold(sum);
 }
 
-/* A 16-bit number as it adds to a sum: the word that stands in memory for it. */
-static uint32_t sum_word(uint16_t v)
-{
-	uint8_t bytes[2];
-	uint16_t word;
-
-	packet_put16(bytes, v);
-	memcpy(&word, bytes, 2);
-	return word;
-}
-
-static void put_sum(uint8_t *p, uint16_t folded)
-{
-	memcpy(p, &folded, 2);
-}
-
 /* Source, destination and protocol: the pseudo header without its length. */
 static uint64_t pseudo_sum(const uint8_t *ip, uint8_t protocol)
 {
-	return add_words(0, ip + 12, 8) + sum_word(protocol);
-}
-
-static void refuse(struct packet *out, enum packet_drop drop)
-{
-	out->kind = PACKET_REFUSED;
-	out->drop = drop;
+	return add_words(0, ip + 12, 8) + packet_sum_word(protocol);
 }
 
 static bool mac_is_zero(const uint8_t *mac)
@@ -126,17 +102,17 @@ static void parse_arp(
 	uint32_t from_ip;
 
 	if (bytes < PACKET_ARP_BYTES)
-		return refuse(out, PACKET_DROP_ARP_SHORT);
+		return packet_refuse(out, PACKET_DROP_ARP_SHORT);
 	if (packet_get16(arp) != 1 || packet_get16(arp + 2) != ETHERTYPE_IPV4 || arp[4] != 6 ||
 		arp[5] != 4)
-		return refuse(out, PACKET_DROP_ARP_MALFORMED);
+		return packet_refuse(out, PACKET_DROP_ARP_MALFORMED);
 	if (packet_get16(arp + 6) != ARP_REQUEST || packet_get32(arp + 24) != local->ip)
-		return refuse(out, PACKET_DROP_ARP_OTHER);
+		return packet_refuse(out, PACKET_DROP_ARP_OTHER);
 	/* Sender 0.0.0.0 is a probe before an address is taken (RFC 5227): it is answered. The
 	 * answer goes to the frame's source, which must be the sender that ARP names. */
 	from_ip = packet_get32(arp + 14);
 	if (memcmp(arp + 8, out->from_mac, 6) || (from_ip && source_impossible(from_ip, local->ip)))
-		return refuse(out, PACKET_DROP_ARP_MALFORMED);
+		return packet_refuse(out, PACKET_DROP_ARP_MALFORMED);
 	out->kind = PACKET_ARP_REQUEST;
 	out->from_ip = from_ip;
 }
@@ -144,35 +120,40 @@ static void parse_arp(
 static void parse_icmp(const uint8_t *icmp, uint32_t bytes, struct packet *out)
 {
 	if (bytes < PACKET_ICMP_BYTES)
-		return refuse(out, PACKET_DROP_ICMP_SHORT);
+		return packet_refuse(out, PACKET_DROP_ICMP_SHORT);
 	/* Ports check TCP and UDP; what they say of ICMP differs, so it is summed here. */
 	if (fold(add_words(0, icmp, bytes)) != 0xffff)
-		return refuse(out, PACKET_DROP_ICMP_CHECKSUM);
+		return packet_refuse(out, PACKET_DROP_ICMP_CHECKSUM);
 	if (icmp[0] != ICMP_ECHO_REQUEST || icmp[1] != 0)
-		return refuse(out, PACKET_DROP_ICMP_OTHER);
+		return packet_refuse(out, PACKET_DROP_ICMP_OTHER);
 	out->kind = PACKET_ECHO_REQUEST;
 	out->payload_bytes = bytes;
 }
 
-static void parse_udp(const uint8_t *ip, const uint8_t *udp, uint32_t bytes,
-	const struct packet_frame *frame, const struct packet_local *local, struct packet *out)
+void packet_parse_udp(const uint8_t *udp, uint32_t bytes, const struct packet_frame *frame,
+	const struct packet_local *local, const uint8_t *addresses, struct packet *out)
 {
 	uint32_t udp_bytes;
 
 	if (bytes < PACKET_UDP_BYTES)
-		return refuse(out, PACKET_DROP_UDP_SHORT);
+		return packet_refuse(out, PACKET_DROP_UDP_SHORT);
 	udp_bytes = packet_get16(udp + 4);
 	if (udp_bytes < PACKET_UDP_BYTES || udp_bytes > bytes)
-		return refuse(out, PACKET_DROP_UDP_LENGTH);
+		return packet_refuse(out, PACKET_DROP_UDP_LENGTH);
 	if (packet_get16(udp + 2) != local->udp_port)
-		return refuse(out, PACKET_DROP_UDP_OTHER_PORT);
+		return packet_refuse(out, PACKET_DROP_UDP_OTHER_PORT);
 	if (packet_get16(udp) == 0)
-		return refuse(out, PACKET_DROP_UDP_SOURCE_PORT);
-	if (packet_get16(udp + 6) != 0 && !frame->l4_checksum_good) {
-		uint64_t sum = pseudo_sum(ip, PROTOCOL_UDP) + sum_word((uint16_t)udp_bytes);
+		return packet_refuse(out, PACKET_DROP_UDP_SOURCE_PORT);
+	if (packet_get16(udp + 6) == 0) {
+		if (out->is_ip6)
+			return packet_refuse(out, PACKET_DROP_UDP_NO_CHECKSUM);
+	} else if (!frame->l4_checksum_good) {
+		uint64_t sum =
+			(out->is_ip6 ? add_words(0, addresses, 32) : add_words(0, addresses, 8)) +
+			packet_sum_word(PACKET_PROTOCOL_UDP) + packet_sum_word((uint16_t)udp_bytes);
 
 		if (fold(add_words(sum, udp, udp_bytes)) != 0xffff)
-			return refuse(out, PACKET_DROP_UDP_CHECKSUM);
+			return packet_refuse(out, PACKET_DROP_UDP_CHECKSUM);
 	}
 	out->kind = PACKET_UDP;
 	out->from_port = packet_get16(udp);
@@ -194,34 +175,35 @@ static void parse_ipv4(const uint8_t *ip, uint32_t bytes, const struct packet_fr
 	uint32_t header_bytes, total_bytes;
 
 	if (bytes < PACKET_IPV4_BYTES)
-		return refuse(out, PACKET_DROP_IPV4_SHORT);
+		return packet_refuse(out, PACKET_DROP_IPV4_SHORT);
 	if (ip[0] >> 4 != 4)
-		return refuse(out, PACKET_DROP_IPV4_VERSION);
+		return packet_refuse(out, PACKET_DROP_IPV4_VERSION);
 	header_bytes = (ip[0] & 0xfu) * 4;
 	if (header_bytes < PACKET_IPV4_BYTES || header_bytes > bytes)
-		return refuse(out, PACKET_DROP_IPV4_HEADER_LENGTH);
+		return packet_refuse(out, PACKET_DROP_IPV4_HEADER_LENGTH);
 	total_bytes = packet_get16(ip + 2);
 	if (total_bytes < header_bytes || total_bytes > bytes)
-		return refuse(out, PACKET_DROP_IPV4_TOTAL_LENGTH);
+		return packet_refuse(out, PACKET_DROP_IPV4_TOTAL_LENGTH);
 	if (!frame->ip_checksum_good && !header_sound(ip, header_bytes))
-		return refuse(out, PACKET_DROP_IPV4_CHECKSUM);
+		return packet_refuse(out, PACKET_DROP_IPV4_CHECKSUM);
 	if (packet_get32(ip + 16) != local->ip)
-		return refuse(out, PACKET_DROP_IPV4_OTHER_ADDRESS);
+		return packet_refuse(out, PACKET_DROP_IPV4_OTHER_ADDRESS);
 	if (header_bytes > PACKET_IPV4_BYTES)
-		return refuse(out, PACKET_DROP_IPV4_OPTIONS);
+		return packet_refuse(out, PACKET_DROP_IPV4_OPTIONS);
 	/* More fragments, or an offset; DF is fine. */
 	if (packet_get16(ip + 6) & 0x3fff)
-		return refuse(out, PACKET_DROP_IPV4_FRAGMENT);
+		return packet_refuse(out, PACKET_DROP_IPV4_FRAGMENT);
 	out->from_ip = packet_get32(ip + 12);
 	if (source_impossible(out->from_ip, local->ip))
-		return refuse(out, PACKET_DROP_IPV4_SOURCE);
+		return packet_refuse(out, PACKET_DROP_IPV4_SOURCE);
 	out->payload_at = out->l3_at + header_bytes;
-	if (ip[9] == PROTOCOL_UDP)
-		parse_udp(ip, ip + header_bytes, total_bytes - header_bytes, frame, local, out);
+	if (ip[9] == PACKET_PROTOCOL_UDP)
+		packet_parse_udp(
+			ip + header_bytes, total_bytes - header_bytes, frame, local, ip + 12, out);
 	else if (ip[9] == PROTOCOL_ICMP)
 		parse_icmp(ip + header_bytes, total_bytes - header_bytes, out);
 	else
-		refuse(out, PACKET_DROP_IPV4_PROTOCOL);
+		packet_refuse(out, PACKET_DROP_IPV4_PROTOCOL);
 }
 
 void packet_parse(
@@ -234,47 +216,45 @@ void packet_parse(
 
 	memset(out, 0, sizeof(*out));
 	if (frame->bytes < PACKET_ETH_BYTES)
-		return refuse(out, PACKET_DROP_ETH_SHORT);
+		return packet_refuse(out, PACKET_DROP_ETH_SHORT);
 	type = packet_get16(data + 12);
 	memcpy(out->from_mac, data + 6, 6);
 	if ((out->from_mac[0] & 1) || mac_is_zero(out->from_mac) ||
 		!memcmp(out->from_mac, local->mac, 6))
-		return refuse(out, PACKET_DROP_ETH_SOURCE);
+		return packet_refuse(out, PACKET_DROP_ETH_SOURCE);
 	if (type == ETHERTYPE_QINQ)
-		return refuse(out, PACKET_DROP_VLAN_NESTED);
+		return packet_refuse(out, PACKET_DROP_VLAN_NESTED);
 	if (type == ETHERTYPE_VLAN) {
 		if (frame->vlan_stripped)
-			return refuse(out, PACKET_DROP_VLAN_NESTED);
+			return packet_refuse(out, PACKET_DROP_VLAN_NESTED);
 		if (frame->bytes < PACKET_ETH_BYTES + PACKET_VLAN_BYTES)
-			return refuse(out, PACKET_DROP_ETH_SHORT);
+			return packet_refuse(out, PACKET_DROP_ETH_SHORT);
 		/* Id 0 is a priority tag: as untagged (802.1Q 6.9.1). */
 		vlan = packet_get16(data + 14) & 0xfff;
 		type = packet_get16(data + 16);
 		at += PACKET_VLAN_BYTES;
 		if (type == ETHERTYPE_VLAN || type == ETHERTYPE_QINQ)
-			return refuse(out, PACKET_DROP_VLAN_NESTED);
+			return packet_refuse(out, PACKET_DROP_VLAN_NESTED);
 	}
 	if (vlan != local->vlan)
-		return refuse(out, PACKET_DROP_VLAN_OTHER);
-	/* For us, or a broadcast ARP. Other group frames (multicast discovery, IPv6 neighbours) are
-	 * counted as such, so that they do not look like damage. */
-	if (memcmp(data, local->mac, 6) && !((data[0] & 1) && type == ETHERTYPE_ARP))
-		return refuse(
-			out, type == ETHERTYPE_IPV6 ? PACKET_DROP_IPV6 : PACKET_DROP_ETH_OTHER_MAC);
+		return packet_refuse(out, PACKET_DROP_VLAN_OTHER);
 	out->l3_at = at;
+	if (type == PACKET_ETHERTYPE_IPV6)
+		return packet_parse_ipv6(frame, local, out);
+	/* For us, or a broadcast ARP. */
+	if (memcmp(data, local->mac, 6) && !((data[0] & 1) && type == ETHERTYPE_ARP))
+		return packet_refuse(out, PACKET_DROP_ETH_OTHER_MAC);
 	switch (type) {
 	case ETHERTYPE_ARP:
 		return parse_arp(data + at, frame->bytes - at, local, out);
 	case ETHERTYPE_IPV4:
 		return parse_ipv4(data + at, frame->bytes - at, frame, local, out);
-	case ETHERTYPE_IPV6:
-		return refuse(out, PACKET_DROP_IPV6);
 	default:
-		return refuse(out, PACKET_DROP_ETH_TYPE);
+		return packet_refuse(out, PACKET_DROP_ETH_TYPE);
 	}
 }
 
-static uint32_t put_ethernet(
+uint32_t packet_put_ethernet(
 	uint8_t *out, const struct packet_local *local, const uint8_t *to_mac, uint16_t type)
 {
 	uint32_t at = 12;
@@ -290,19 +270,14 @@ static uint32_t put_ethernet(
 	return at + 2;
 }
 
-static uint32_t ethernet_bytes(const struct packet_local *local)
-{
-	return PACKET_ETH_BYTES + (local->vlan ? PACKET_VLAN_BYTES : 0);
-}
-
 uint32_t packet_arp_reply(const struct packet *packet, const struct packet_local *local,
 	uint8_t *out, uint32_t out_bytes)
 {
 	uint8_t *arp;
 
-	if (out_bytes < ethernet_bytes(local) + PACKET_ARP_BYTES)
+	if (out_bytes < packet_ethernet_bytes(local) + PACKET_ARP_BYTES)
 		return 0;
-	arp = out + put_ethernet(out, local, packet->from_mac, ETHERTYPE_ARP);
+	arp = out + packet_put_ethernet(out, local, packet->from_mac, ETHERTYPE_ARP);
 	packet_put16(arp, 1);
 	packet_put16(arp + 2, ETHERTYPE_IPV4);
 	arp[4] = 6;
@@ -312,7 +287,7 @@ uint32_t packet_arp_reply(const struct packet *packet, const struct packet_local
 	packet_put32(arp + 14, local->ip);
 	memcpy(arp + 18, packet->from_mac, 6);
 	packet_put32(arp + 24, packet->from_ip);
-	return ethernet_bytes(local) + PACKET_ARP_BYTES;
+	return packet_ethernet_bytes(local) + PACKET_ARP_BYTES;
 }
 
 static void put_ipv4(uint8_t *ip, uint16_t total_bytes, uint16_t id, uint8_t protocol,
@@ -322,7 +297,7 @@ static void put_ipv4(uint8_t *ip, uint16_t total_bytes, uint16_t id, uint8_t pro
 	ip[0] = 0x45;
 	packet_put16(ip + 2, total_bytes);
 	packet_put16(ip + 4, id);
-	ip[8] = TTL;
+	ip[8] = PACKET_TTL;
 	ip[9] = protocol;
 	packet_put32(ip + 12, from_ip);
 	packet_put32(ip + 16, to_ip);
@@ -331,21 +306,23 @@ static void put_ipv4(uint8_t *ip, uint16_t total_bytes, uint16_t id, uint8_t pro
 uint32_t packet_echo_reply(const struct packet_frame *frame, const struct packet *packet,
 	const struct packet_local *local, uint8_t *out, uint32_t out_bytes)
 {
-	uint32_t bytes = ethernet_bytes(local) + PACKET_IPV4_BYTES + packet->payload_bytes;
+	uint32_t bytes = packet_ethernet_bytes(local) + PACKET_IPV4_BYTES + packet->payload_bytes;
 	const uint8_t *request_ip = frame->data + packet->l3_at;
 	uint8_t *ip, *icmp;
 
+	if (packet->is_ip6)
+		return packet_echo_reply6(frame, packet, local, out, out_bytes);
 	if (out_bytes < bytes)
 		return 0;
-	ip = out + put_ethernet(out, local, packet->from_mac, ETHERTYPE_IPV4);
+	ip = out + packet_put_ethernet(out, local, packet->from_mac, ETHERTYPE_IPV4);
 	put_ipv4(ip, (uint16_t)(PACKET_IPV4_BYTES + packet->payload_bytes),
 		packet_get16(request_ip + 4), PROTOCOL_ICMP, local->ip, packet->from_ip);
-	put_sum(ip + 10, (uint16_t)~fold(add_words(0, ip, PACKET_IPV4_BYTES)));
+	packet_put_sum(ip + 10, (uint16_t)~fold(add_words(0, ip, PACKET_IPV4_BYTES)));
 	icmp = ip + PACKET_IPV4_BYTES;
 	memcpy(icmp, frame->data + packet->payload_at, packet->payload_bytes);
 	icmp[0] = ICMP_ECHO_REPLY;
-	put_sum(icmp + 2, 0);
-	put_sum(icmp + 2, (uint16_t)~fold(add_words(0, icmp, packet->payload_bytes)));
+	packet_put_sum(icmp + 2, 0);
+	packet_put_sum(icmp + 2, (uint16_t)~fold(add_words(0, icmp, packet->payload_bytes)));
 	return bytes;
 }
 
@@ -355,45 +332,93 @@ void packet_link_build(struct packet_link *link, const struct packet_local *loca
 	uint8_t *ip, *udp;
 
 	memset(link, 0, sizeof(*link));
-	ip = link->header + put_ethernet(link->header, local, to_mac, ETHERTYPE_IPV4);
-	put_ipv4(ip, 0, 0, PROTOCOL_UDP, local->ip, to_ip);
+	ip = link->header + packet_put_ethernet(link->header, local, to_mac, ETHERTYPE_IPV4);
+	put_ipv4(ip, 0, 0, PACKET_PROTOCOL_UDP, local->ip, to_ip);
 	udp = ip + PACKET_IPV4_BYTES;
 	packet_put16(udp, local->udp_port);
 	packet_put16(udp + 2, to_port);
 	link->bytes = (uint8_t)(udp + PACKET_UDP_BYTES - link->header);
 	link->ip_sum = fold(add_words(0, ip, PACKET_IPV4_BYTES));
-	link->pseudo_sum = fold(pseudo_sum(ip, PROTOCOL_UDP));
+	link->pseudo_sum = fold(pseudo_sum(ip, PACKET_PROTOCOL_UDP));
+}
+
+void packet_link_back(
+	struct packet_link *link, const struct packet_local *local, const struct packet *packet)
+{
+	if (packet->is_ip6)
+		packet_link_build6(link, local, packet->to_link_ip6, packet->from_mac,
+			packet->from_ip6, packet->from_port);
+	else
+		packet_link_build(
+			link, local, packet->from_mac, packet->from_ip, packet->from_port);
+}
+
+bool packet_link_is_back(const struct packet_link *link, const struct packet_local *local,
+	const struct packet *packet)
+{
+	const uint8_t *udp;
+
+	/* A link that was never built is for MAC 0, which nobody has. */
+	if (memcmp(link->header, packet->from_mac, 6) || memcmp(link->header + 6, local->mac, 6) ||
+		link->is_ip6 != packet->is_ip6)
+		return false;
+	udp = link->header + link->bytes - PACKET_UDP_BYTES;
+	if (packet_get16(udp + 2) != packet->from_port)
+		return false;
+	if (!packet->is_ip6)
+		return packet_get32(udp - 4) == packet->from_ip;
+	return !memcmp(udp - 16, packet->from_ip6, 16) &&
+	       !memcmp(udp - 32, packet_own_ip6(local, packet->to_link_ip6), 16);
+}
+
+/* Lengths that are known to the compiler: no call. */
+static void copy_header(const struct packet_link *link, uint8_t *frame)
+{
+	switch (link->bytes) {
+	case LINK4_BYTES:
+		memcpy(frame, link->header, LINK4_BYTES);
+		break;
+	case LINK4_BYTES + PACKET_VLAN_BYTES:
+		memcpy(frame, link->header, LINK4_BYTES + PACKET_VLAN_BYTES);
+		break;
+	default:
+		memcpy(frame, link->header, link->bytes);
+	}
 }
 
 uint32_t packet_link_put(
 	const struct packet_link *link, uint8_t *frame, uint32_t payload_bytes, uint16_t ip_id)
 {
 	uint8_t *udp = frame + link->bytes - PACKET_UDP_BYTES;
-	uint8_t *ip = udp - PACKET_IPV4_BYTES;
 	uint32_t udp_bytes = PACKET_UDP_BYTES + payload_bytes;
-	uint16_t total_bytes = (uint16_t)(PACKET_IPV4_BYTES + udp_bytes);
 
-	/* Two lengths, each known to the compiler: no call. */
-	if (link->bytes == PACKET_LINK_BYTES_MAX)
-		memcpy(frame, link->header, PACKET_LINK_BYTES_MAX);
-	else
-		memcpy(frame, link->header, PACKET_LINK_BYTES_MAX - PACKET_VLAN_BYTES);
-	packet_put16(ip + 2, total_bytes);
-	packet_put16(ip + 4, ip_id);
-	put_sum(ip + 10,
-		(uint16_t)~fold((uint64_t)link->ip_sum + sum_word(total_bytes) + sum_word(ip_id)));
+	copy_header(link, frame);
+	if (link->is_ip6) {
+		packet_put16(udp - PACKET_IPV6_BYTES + 4, (uint16_t)udp_bytes);
+	} else {
+		uint8_t *ip = udp - PACKET_IPV4_BYTES;
+		uint16_t total_bytes = (uint16_t)(PACKET_IPV4_BYTES + udp_bytes);
+
+		packet_put16(ip + 2, total_bytes);
+		packet_put16(ip + 4, ip_id);
+		packet_put_sum(ip + 10,
+			(uint16_t)~fold((uint64_t)link->ip_sum + packet_sum_word(total_bytes) +
+					packet_sum_word(ip_id)));
+	}
 	packet_put16(udp + 4, (uint16_t)udp_bytes);
 	return link->bytes + payload_bytes;
 }
 
-void packet_udp_seal(uint8_t *udp)
+void packet_udp_seal(uint8_t *udp, bool is_ip6)
 {
 	uint32_t udp_bytes = packet_get16(udp + 4);
-	uint64_t sum =
-		pseudo_sum(udp - PACKET_IPV4_BYTES, PROTOCOL_UDP) + sum_word((uint16_t)udp_bytes);
+	/* The addresses stand right before UDP in both. */
+	uint64_t sum = (is_ip6 ? add_words(0, udp - 32, 32) : add_words(0, udp - 8, 8)) +
+		       packet_sum_word(PACKET_PROTOCOL_UDP) + packet_sum_word((uint16_t)udp_bytes);
 	uint16_t folded = (uint16_t)~fold(add_words(sum, udp, udp_bytes));
 
-	put_sum(udp + 6, folded ? folded : 0xffff); /* 0 would mean "no checksum" (RFC 768) */
+	/* 0 would mean "no checksum" (RFC 768). */
+	packet_put_sum(udp + 6, folded ? folded : 0xffff);
 }
 
 uint32_t packet_link_write(const struct packet_link *link, uint8_t *frame, uint32_t payload_bytes,
@@ -403,11 +428,13 @@ uint32_t packet_link_write(const struct packet_link *link, uint8_t *frame, uint3
 	uint32_t bytes = packet_link_put(link, frame, payload_bytes, ip_id);
 
 	if (checksum_offload) {
-		put_sum(udp - PACKET_IPV4_BYTES + 10, 0);
-		put_sum(udp + 6, fold(link->pseudo_sum +
-					 sum_word((uint16_t)(PACKET_UDP_BYTES + payload_bytes))));
+		if (!link->is_ip6)
+			packet_put_sum(udp - PACKET_IPV4_BYTES + 10, 0);
+		packet_put_sum(udp + 6,
+			fold(link->pseudo_sum +
+				packet_sum_word((uint16_t)(PACKET_UDP_BYTES + payload_bytes))));
 	} else {
-		packet_udp_seal(udp);
+		packet_udp_seal(udp, link->is_ip6);
 	}
 	return bytes;
 }

@@ -10,13 +10,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct packet_local local = {.mac = {2, 0, 0, 0, 0, 1}, .ip = 0x0a000001, .udp_port = 7777};
+	struct packet_local local = {.mac = {2, 0, 0, 0, 0, 1},
+		.ip = 0x0a000001,
+		.udp_port = 7777,
+		.ip6 = {0x20, 1, 0xd, 0xb8, [15] = 1}};
 	struct packet_frame frame = {0};
+	struct packet_link link;
 	struct packet packet;
 	uint8_t *copy, *out;
 
 	if (size < 1 || size > 2048)
 		return 0;
+	packet_link_local(local.mac, local.link_ip6);
+	local.has_ip6 = !(data[0] & 8);
 	local.vlan = data[0] & 1 ? 42 : 0;
 	frame.vlan_stripped = data[0] & 2;
 	frame.vlan_tci = 42;
@@ -36,12 +42,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		break;
 	case PACKET_UDP:
 		CHECK(packet.payload_at + packet.payload_bytes <= frame.bytes);
+		packet_link_back(&link, &local, &packet);
+		CHECK(packet_link_is_back(&link, &local, &packet));
+		CHECK(link.bytes <= PACKET_LINK_BYTES_MAX && link.is_ip6 == packet.is_ip6);
 		break;
 	case PACKET_ECHO_REQUEST:
 		CHECK(packet_echo_reply(&frame, &packet, &local, out, (uint32_t)size) <= size);
 		break;
 	case PACKET_ARP_REQUEST:
 		CHECK(packet_arp_reply(&packet, &local, out, (uint32_t)size) <= size);
+		break;
+	case PACKET_NEIGHBOUR_REQUEST:
+		CHECK(packet_neighbour_reply(&packet, &local, out, (uint32_t)size) <= size);
 		break;
 	}
 	free(copy);

@@ -12,8 +12,8 @@
 
 #include "dataplane/eal.h"
 #include "dataplane/port.h"
+#include "dataplane/port_groups.h"
 
-#define IP_UDP_BYTES (PACKET_IPV4_BYTES + PACKET_UDP_BYTES)
 #define CACHE_MBUFS  256u
 #define ETHERNET_MTU 1500u
 
@@ -39,6 +39,26 @@ bool dp_port_address(const char *text, uint32_t *ip)
 		return false;
 	*ip = ntohl(address.s_addr);
 	return *ip >> 24 != 0 && *ip >> 24 != 127 && *ip >> 28 < 0xe;
+}
+
+bool dp_port_address6(const char *text, uint8_t ip6[16])
+{
+	char host[INET6_ADDRSTRLEN];
+	const char *slash = strchr(text, '/');
+	size_t n = slash ? (size_t)(slash - text) : strlen(text);
+
+	if (n >= sizeof(host))
+		return false;
+	memcpy(host, text, n);
+	host[n] = 0;
+	if (slash) {
+		char *end;
+		long prefix = strtol(slash + 1, &end, 10);
+
+		if (end == slash + 1 || *end || prefix < 1 || prefix > 128)
+			return false;
+	}
+	return inet_pton(AF_INET6, host, ip6) == 1 && packet_is_host6(ip6);
 }
 
 uint32_t dp_port_queue_worker(const struct sw_config *config, uint32_t port_index, uint32_t queue)
@@ -148,7 +168,10 @@ static int check_limits(const struct dp_port *port, const struct rte_eth_dev_inf
 /* What the port must carry, and what it carries. */
 static int choose_mtu(struct dp_port *port, const struct rte_eth_dev_info *info, FILE *log)
 {
-	uint32_t need = port->config->enet.mtu + IP_UDP_BYTES, kernel;
+	/* 48 bytes of headers over IPv6, 28 over IPv4. */
+	uint32_t headers =
+		PACKET_UDP_BYTES + (port->local.has_ip6 ? PACKET_IPV6_BYTES : PACKET_IPV4_BYTES);
+	uint32_t need = port->config->enet.mtu + headers, kernel;
 	char name[IF_NAMESIZE];
 
 	port->mtu = need > ETHERNET_MTU ? need : ETHERNET_MTU;
@@ -158,7 +181,7 @@ static int choose_mtu(struct dp_port *port, const struct rte_eth_dev_info *info,
 			"port %s: interface %s has MTU %u, but enet.mtu %u needs %u: ip link set "
 			"dev %s mtu %u, or lower enet.mtu to %u\n",
 			port->name, name, kernel, port->config->enet.mtu, need, name, need,
-			kernel - IP_UDP_BYTES);
+			kernel - headers);
 		return -EINVAL;
 	}
 	if (info->max_mtu && info->max_mtu < need) {
@@ -166,7 +189,7 @@ static int choose_mtu(struct dp_port *port, const struct rte_eth_dev_info *info,
 			"port %s: carries an MTU of %u at most, but enet.mtu %u needs %u: lower "
 			"enet.mtu to %u\n",
 			port->name, info->max_mtu, port->config->enet.mtu, need,
-			info->max_mtu - IP_UDP_BYTES);
+			info->max_mtu - headers);
 		return -EINVAL;
 	}
 	if (info->max_mtu && port->mtu > info->max_mtu)
@@ -240,7 +263,8 @@ static uint64_t if_all(uint64_t capabilities, uint64_t wanted)
 static int configure(struct dp_port *port, const struct rte_eth_dev_info *info, FILE *log)
 {
 	const uint64_t rss_wanted =
-		RTE_ETH_RSS_IPV4 | RTE_ETH_RSS_NONFRAG_IPV4_UDP | RTE_ETH_RSS_FRAG_IPV4;
+		RTE_ETH_RSS_IPV4 | RTE_ETH_RSS_NONFRAG_IPV4_UDP | RTE_ETH_RSS_FRAG_IPV4 |
+		(port->local.has_ip6 ? RTE_ETH_RSS_IPV6 | RTE_ETH_RSS_NONFRAG_IPV6_UDP : 0);
 	uint64_t tx_checksum = if_all(info->tx_offload_capa,
 		RTE_ETH_TX_OFFLOAD_IPV4_CKSUM | RTE_ETH_TX_OFFLOAD_UDP_CKSUM);
 	struct rte_eth_conf conf;
@@ -371,6 +395,8 @@ static int bring_up(struct dp_port *port, FILE *log)
 	if (ret)
 		return ret;
 	choose_mac(port, &info, &mac);
+	packet_link_local(port->local.mac, port->local.link_ip6);
+	dp_port_join(port, &info, log);
 	if (!rte_eth_link_get_nowait(port->id, &link) && !link.link_status)
 		fprintf(log,
 			"warning: port %s: the link is down; nothing is received until it is up "
@@ -398,6 +424,14 @@ int dp_port_open(const struct sw_config *config, uint32_t index, FILE *log, stru
 		fprintf(log,
 			"port %s: address \"%s\" is not an IPv4 unicast address like 10.0.0.1/24\n",
 			port->name, wanted->address);
+		goto fail;
+	}
+	port->local.has_ip6 = wanted->address6[0];
+	if (port->local.has_ip6 && !dp_port_address6(wanted->address6, port->local.ip6)) {
+		fprintf(log,
+			"port %s: address6 \"%s\" is not an IPv6 unicast address like "
+			"2001:db8::1/64\n",
+			port->name, wanted->address6);
 		goto fail;
 	}
 	if (wanted->vlan > 4094) {
@@ -434,6 +468,7 @@ void dp_port_close(struct dp_port *port)
 	if (port->id < RTE_MAX_ETHPORTS) {
 		rte_eth_dev_callback_unregister(port->id, RTE_ETH_EVENT_INTR_RESET, on_event, port);
 		rte_eth_dev_callback_unregister(port->id, RTE_ETH_EVENT_INTR_RMV, on_event, port);
+		dp_port_leave(port);
 		rte_eth_dev_stop(port->id);
 		rte_eth_dev_close(port->id);
 	}

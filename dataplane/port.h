@@ -76,6 +76,10 @@ void dp_port_losses(const struct dp_port *port, struct dp_port_losses *out);
 /* "10.0.0.1" or "10.0.0.1/24" to a host order address. False when it is neither. */
 bool dp_port_address(const char *text, uint32_t *ip);
 
+/* "2001:db8::1" or "2001:db8::1/64" to its 16 bytes. False when it is neither, or no unicast
+ * address (packet_is_host6). */
+bool dp_port_address6(const char *text, uint8_t ip6[16]);
+
 /* Buffers that each queue's pool gets for this port: the sum stands in port.c. */
 uint32_t dp_port_mbufs(const struct sw_config *config, uint32_t rxd, uint32_t txd);
 

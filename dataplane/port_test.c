@@ -79,6 +79,16 @@ static void multicast_address(struct sw_config *c)
 	strcpy(c->ports[0].address, "224.0.0.1/24");
 }
 
+static void bad_address6(struct sw_config *c)
+{
+	strcpy(c->ports[0].address6, "2001:db8::1::/64");
+}
+
+static void mapped_address6(struct sw_config *c)
+{
+	strcpy(c->ports[0].address6, "::ffff:10.0.0.1");
+}
+
 static void bad_vlan(struct sw_config *c)
 {
 	c->ports[0].vlan = 4095;
@@ -101,6 +111,8 @@ static const struct refusal refusals[] = {
 	{"too many queues", too_many_queues, -EINVAL, {"3 queue pairs", "2 at most"}},
 	{"bad address", bad_address, -EINVAL, {"10.0.0.300/24"}},
 	{"multicast address", multicast_address, -EINVAL, {"224.0.0.1/24"}},
+	{"bad address6", bad_address6, -EINVAL, {"address6", "2001:db8::1::/64"}},
+	{"mapped address6", mapped_address6, -EINVAL, {"::ffff:10.0.0.1"}},
 	{"bad VLAN", bad_vlan, -EINVAL, {"4095", "4094"}},
 	{"bad burst", bad_burst, -EINVAL, {"1000", "256"}},
 	{"no memory", too_many_mbufs, -ENOMEM, {"1048576 buffers", "more hugepages"}},
@@ -189,6 +201,55 @@ static void addresses(void **state)
 		assert_false(dp_port_address(*bad, &ip));
 }
 
+static void addresses6(void **state)
+{
+	static const uint8_t one[16] = {0x20, 1, 0xd, 0xb8, [15] = 1};
+	uint8_t ip6[16];
+
+	(void)state;
+	assert_true(dp_port_address6("2001:db8::1/64", ip6));
+	assert_memory_equal(ip6, one, 16);
+	assert_true(dp_port_address6("2001:DB8:0:0::1", ip6));
+	assert_memory_equal(ip6, one, 16);
+	assert_true(dp_port_address6("fe80::1/64", ip6));
+	assert_true(dp_port_address6("fd00::1/48", ip6));
+	for (const char *const *bad = (const char *const[]){"", "2001:db8::1/", "2001:db8::1/0",
+		     "2001:db8::1/129", "2001:db8::1/x", "10.0.0.1", "::", "::1", "::10.0.0.1",
+		     "::ffff:10.0.0.1", "ff02::1", "2001:db8", "fe80::1%eth0", NULL};
+		*bad; bad++)
+		assert_false(dp_port_address6(*bad, ip6));
+}
+
+static void opens_with_ipv6(void **state)
+{
+	struct ring_port wire = {0};
+	char said[1024] = "";
+	struct dp_port *port;
+	uint8_t link[16];
+
+	(void)state;
+	ring_port_make(&wire, "six", 1);
+	ring_port_config(&config, "six", 1);
+	strcpy(config.ports[0].address6, "2001:db8::1/64");
+	assert_int_equal(open_and_read(&port, said, sizeof(said)), 0);
+	assert_true(port->local.has_ip6);
+	assert_int_equal(port->local.ip6[15], 1);
+	packet_link_local(port->local.mac, link);
+	assert_memory_equal(port->local.link_ip6, link, 16);
+	/* net_ring takes all multicast; a port that could not would have said so. */
+	assert_null(strstr(said, "multicast"));
+	dp_port_close(port);
+	ring_port_free(&wire);
+
+	memset(said, 0, sizeof(said));
+	ring_port_make(&wire, "four", 1);
+	ring_port_config(&config, "four", 1);
+	assert_int_equal(open_and_read(&port, said, sizeof(said)), 0);
+	assert_false(port->local.has_ip6);
+	dp_port_close(port);
+	ring_port_free(&wire);
+}
+
 /* In a process of its own: EAL starts once in each. */
 static void a_prefix_in_use_is_named(void **state)
 {
@@ -259,6 +320,8 @@ int main(void)
 		cmocka_unit_test(a_reset_waits_for_the_workers),
 		cmocka_unit_test(queues_are_dealt_to_workers),
 		cmocka_unit_test(addresses),
+		cmocka_unit_test(addresses6),
+		cmocka_unit_test(opens_with_ipv6),
 		cmocka_unit_test(losses_can_be_read),
 		cmocka_unit_test(a_prefix_in_use_is_named),
 	};

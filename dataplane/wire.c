@@ -47,7 +47,8 @@ static void seal(struct wire_queue *queue)
 	for (uint16_t i = queue->sealed; i < queue->pending; i++)
 		if (queue->udp_at[i])
 			packet_udp_seal(
-				rte_pktmbuf_mtod_offset(queue->tx[i], uint8_t *, queue->udp_at[i]));
+				rte_pktmbuf_mtod_offset(queue->tx[i], uint8_t *, queue->udp_at[i]),
+				queue->udp_at[i] >= PACKET_ETH_BYTES + PACKET_IPV6_BYTES);
 	queue->sealed = queue->pending;
 }
 
@@ -116,21 +117,17 @@ static void end_frame(
 	queue->tx[queue->pending++] = mbuf;
 }
 
-static uint32_t mapped_ipv4(const struct sw_enet_addr *address)
-{
-	return packet_get32(address->ip + 12);
-}
-
 static uint8_t *tx_begin(
 	void *ctx, uint32_t peer_index, const struct sw_enet_addr *to, uint32_t bytes_max)
 {
 	struct dp_wire *wire = ctx;
 
+	(void)to; /* the datagram being worked on, or the peer's last, says more */
 	DCHECK(!wire->out);
 	if (peer_index == SW_ENET_NO_PEER) {
 		wire->out_queue = wire->rx_queue;
-		packet_link_build(&wire->stateless, &wire->out_queue->port->local,
-			wire->packet[wire->current].from_mac, mapped_ipv4(to), to->port);
+		packet_link_back(&wire->stateless, &wire->out_queue->port->local,
+			&wire->packet[wire->current]);
 		wire->out_link = &wire->stateless;
 	} else {
 		wire->out_queue = &wire->queue[wire->ways[peer_index].queue];
@@ -142,6 +139,19 @@ static uint8_t *tx_begin(
 	if (!wire->out)
 		return NULL;
 	return rte_pktmbuf_mtod_offset(wire->out, uint8_t *, wire->out_link->bytes);
+}
+
+static void ask_offload(struct rte_mbuf *mbuf, const struct packet_link *link)
+{
+	if (link->is_ip6) {
+		mbuf->ol_flags = RTE_MBUF_F_TX_IPV6 | RTE_MBUF_F_TX_UDP_CKSUM;
+		mbuf->l3_len = PACKET_IPV6_BYTES;
+	} else {
+		mbuf->ol_flags =
+			RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_IP_CKSUM | RTE_MBUF_F_TX_UDP_CKSUM;
+		mbuf->l3_len = PACKET_IPV4_BYTES;
+	}
+	mbuf->l2_len = link->bytes - mbuf->l3_len - PACKET_UDP_BYTES;
 }
 
 static void tx_end(void *ctx, uint32_t bytes)
@@ -163,9 +173,7 @@ static void tx_end(void *ctx, uint32_t bytes)
 	}
 	end_frame(wire->out_queue, mbuf, packet_link_write(link, frame, bytes, wire->ip_id++, true),
 		0);
-	mbuf->ol_flags = RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_IP_CKSUM | RTE_MBUF_F_TX_UDP_CKSUM;
-	mbuf->l2_len = link->bytes - PACKET_IPV4_BYTES - PACKET_UDP_BYTES;
-	mbuf->l3_len = PACKET_IPV4_BYTES;
+	ask_offload(mbuf, link);
 }
 
 /* --- the engine's packets and events --- */
@@ -193,33 +201,47 @@ static bool disconnected(void *ctx, uint64_t peer, uint32_t data, enum sw_enet_g
 
 /* --- receive --- */
 
-/* ARP and pings are answered with complete checksums on any port: the mbuf asks for no offload. */
+/* Returns the answer's bytes, 0 when it does not fit, and what it counts as. */
+static uint32_t write_answer(const struct wire_queue *queue, const struct packet_frame *frame,
+	const struct packet *packet, uint8_t *out, enum dp_counter *counter)
+{
+	const struct packet_local *local = &queue->port->local;
+	uint32_t out_bytes = queue->port->frame_bytes_max;
+
+	switch (packet->kind) {
+	case PACKET_ARP_REQUEST:
+		*counter = DP_C_ARP_REPLIES;
+		return packet_arp_reply(packet, local, out, out_bytes);
+	case PACKET_NEIGHBOUR_REQUEST:
+		*counter = DP_C_ND_REPLIES;
+		return packet_neighbour_reply(packet, local, out, out_bytes);
+	default:
+		*counter = packet->is_ip6 ? DP_C_ICMPV6_ECHO_REPLIES : DP_C_ICMP_ECHO_REPLIES;
+		return packet_echo_reply(frame, packet, local, out, out_bytes);
+	}
+}
+
+/* ARP, neighbours and pings are answered with complete checksums on any port: the mbuf asks for no
+ * offload. */
 static void answer(struct dp_wire *wire, struct wire_queue *queue, const struct packet_frame *frame,
 	const struct packet *packet)
 {
 	struct rte_mbuf *mbuf = begin_frame(wire, queue);
+	enum dp_counter counter;
 	uint32_t bytes;
-	uint8_t *out;
 
 	if (!mbuf) {
 		count(wire, DP_C_TX_DROPPED, 1);
 		return;
 	}
-	out = rte_pktmbuf_mtod(mbuf, uint8_t *);
-	if (packet->kind == PACKET_ARP_REQUEST)
-		bytes = packet_arp_reply(
-			packet, &queue->port->local, out, queue->port->frame_bytes_max);
-	else
-		bytes = packet_echo_reply(
-			frame, packet, &queue->port->local, out, queue->port->frame_bytes_max);
+	bytes = write_answer(queue, frame, packet, rte_pktmbuf_mtod(mbuf, uint8_t *), &counter);
 	if (!bytes) {
 		rte_pktmbuf_free(mbuf);
 		count(wire, DP_C_TX_DROPPED, 1);
 		return;
 	}
 	end_frame(queue, mbuf, bytes, 0);
-	count(wire, packet->kind == PACKET_ARP_REQUEST ? DP_C_ARP_REPLIES : DP_C_ICMP_ECHO_REPLIES,
-		1);
+	count(wire, counter, 1);
 }
 
 /* "none" of the two-bit result means: not as on the wire, but the port vouches for it. */
@@ -240,13 +262,23 @@ static void describe(const struct rte_mbuf *mbuf, struct packet_frame *frame)
 		RTE_MBUF_F_RX_L4_CKSUM_GOOD, RTE_MBUF_F_RX_L4_CKSUM_NONE);
 }
 
-static void map_ipv4(struct sw_enet_addr *address, uint32_t ip, uint16_t port)
+/* The engine's name for where a packet came from. */
+static void name_source(
+	const struct wire_queue *queue, const struct packet *packet, struct sw_enet_addr *address)
 {
+	address->port = packet->from_port;
+	if (packet->is_ip6) {
+		memcpy(address->ip, packet->from_ip6, 16);
+		/* A link-local address means something on its own link only: the port's number goes
+		 * into its third and fourth byte, which are 0 there (RFC 4291 2.5.6). */
+		if (address->ip[0] == 0xfe && (address->ip[1] & 0xc0) == 0x80)
+			packet_put16(address->ip + 2, (uint16_t)(queue->port->index + 1));
+		return;
+	}
 	memset(address->ip, 0, 10);
 	address->ip[10] = 0xff;
 	address->ip[11] = 0xff;
-	packet_put32(address->ip + 12, ip);
-	address->port = port;
+	packet_put32(address->ip + 12, packet->from_ip);
 }
 
 static void before(void *ctx, uint32_t i)
@@ -260,22 +292,18 @@ static void before(void *ctx, uint32_t i)
 static void after(void *ctx, uint32_t i)
 {
 	struct dp_wire *wire = ctx;
+	const struct packet_local *local = &wire->rx_queue->port->local;
 	const struct packet *packet = &wire->packet[i];
 	struct wire_way *way;
 
 	if (wire->datagram[i].peer_index == SW_ENET_NO_PEER)
 		return;
 	way = &wire->ways[wire->datagram[i].peer_index];
-	if (way->ip == packet->from_ip && way->port == packet->from_port &&
-		way->queue == wire->rx_queue_index &&
-		!memcmp(way->link.header, packet->from_mac, 6) &&
-		!memcmp(way->link.header + 6, wire->rx_queue->port->local.mac, 6))
-		return; /* our own MAC may be another after a reset of the VF */
-	way->ip = packet->from_ip;
-	way->port = packet->from_port;
+	/* Our own MAC may be another after a reset of the VF. */
+	if (way->queue == wire->rx_queue_index && packet_link_is_back(&way->link, local, packet))
+		return;
 	way->queue = wire->rx_queue_index;
-	packet_link_build(
-		&way->link, &wire->rx_queue->port->local, packet->from_mac, way->ip, way->port);
+	packet_link_back(&way->link, local, packet);
 }
 
 /* Returns datagrams for the engine. */
@@ -305,10 +333,11 @@ static uint32_t read_burst(struct dp_wire *wire, struct wire_queue *queue, uint1
 			break;
 		case PACKET_ARP_REQUEST:
 		case PACKET_ECHO_REQUEST:
+		case PACKET_NEIGHBOUR_REQUEST:
 			answer(wire, queue, &frame, packet);
 			break;
 		case PACKET_UDP:
-			map_ipv4(&datagram->from, packet->from_ip, packet->from_port);
+			name_source(queue, packet, &datagram->from);
 			datagram->data = frame.data + packet->payload_at;
 			datagram->bytes = packet->payload_bytes;
 			datagram->peer_index = SW_ENET_NO_PEER;

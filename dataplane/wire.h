@@ -1,8 +1,9 @@
 /* wire.h: the road between the port queues of one worker and its ENet engine.
  *
- * A turn takes a burst from each queue, reads the headers (packet.h), answers ARP and pings, gives
- * the datagrams to the engine, and sends what the engine frames. Peers are answered by the port,
- * queue, VLAN and next hop that their last datagram came by, with headers that are built once.
+ * A turn takes a burst from each queue, reads the headers (packet.h), answers ARP, neighbour
+ * discovery and pings, gives the datagrams to the engine, and sends what the engine frames. Peers
+ * are answered by the port, queue, VLAN and next hop that their last datagram came by, with headers
+ * that are built once.
  *
  * One thread makes every call but dp_wire_new, dp_wire_free (main, while that thread does not run).
  * After dp_wire_new nothing allocates, locks, logs or makes a system call, but what a port's driver

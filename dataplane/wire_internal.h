@@ -22,14 +22,16 @@ struct wire_queue {
 	uint8_t udp_at[TX_PENDING_MAX]; /* of tx: where a UDP checksum is wanted; 0: nowhere */
 };
 
-/* The way back to a peer: 64 bytes, one line. */
+/* The way back to a peer. Over IPv4 a datagram touches the first line only. */
 struct wire_way {
-	struct packet_link link;
-	uint32_t ip;
-	uint16_t port;
 	uint16_t queue; /* index into dp_wire.queue */
+	struct packet_link link;
 } __attribute__((aligned(64)));
-_Static_assert(sizeof(struct wire_way) == 64, "one line per peer");
+_Static_assert(sizeof(struct wire_way) == 128, "two lines per peer");
+_Static_assert(__builtin_offsetof(struct wire_way, link.header) + PACKET_ETH_BYTES +
+			       PACKET_VLAN_BYTES + PACKET_IPV4_BYTES + PACKET_UDP_BYTES <=
+		       64,
+	"IPv4 headers end within the first");
 
 struct dp_wire {
 	const struct sw_config *config;

@@ -85,7 +85,7 @@ size_t dp_wire_bytes(const struct sw_config *config)
 	engine_config(config, 0, key, &engine);
 	sum += sizeof(struct dp_wire);
 	sum += round_up(sw_enet_bytes(&engine), HUGE_BYTES); /* the engine's own sum is in enet.c */
-	sum += ways_bytes(config);                           /* a line per peer: the way back */
+	sum += ways_bytes(config);                           /* two lines per peer: the way back */
 	for (uint32_t p = 0; p < config->port_count; p++)
 		sum += config->ports[p].queues *
 		       sizeof(struct wire_queue); /* waiting for transmit */

@@ -28,6 +28,8 @@ struct world {
 struct client {
 	struct world *world;
 	struct packet_local local; /* as the client's own parser sees it */
+	bool six;                  /* speaks IPv6 ... */
+	bool to_link;              /* ... from its link-local address to the port's */
 	struct lean_client enet;
 	uint32_t messages;
 	uint8_t last[64];
@@ -36,7 +38,8 @@ struct client {
 
 static const uint8_t key[16] = "worker_test key";
 
-static inline void world_make(struct world *world, const char *name)
+/* address6: "" for none. */
+static inline void world_make6(struct world *world, const char *name, const char *address6)
 {
 	FILE *log = fopen("/dev/null", "w");
 
@@ -47,6 +50,8 @@ static inline void world_make(struct world *world, const char *name)
 	world->config.enet.half_open_max = 16;
 	world->config.enet.pool_bytes = 1 << 20;
 	world->config.enet.peer_hold_bytes = 8192;
+	snprintf(world->config.ports[0].address6, sizeof(world->config.ports[0].address6), "%s",
+		address6);
 	assert_int_equal(dp_port_open(&world->config, 0, log, &world->port), 0);
 	fclose(log);
 	world->links.shards = SHARDS;
@@ -59,6 +64,11 @@ static inline void world_make(struct world *world, const char *name)
 	world->worker = dp_worker_new(&world->config, 0, &world->port, 1, &world->links, key);
 	assert_non_null(world->worker);
 	world->now_ns = mono_ns() + NS_PER_MS;
+}
+
+static inline void world_make(struct world *world, const char *name)
+{
+	world_make6(world, name, "");
 }
 
 static inline void world_free(struct world *world)
@@ -131,15 +141,31 @@ static inline void client_make(struct client *client, struct world *world, uint8
 		.udp_port = (uint16_t)(40000 + number)};
 }
 
+/* 2001:db8::100 + number, or its link-local address. */
+static inline void client_make6(
+	struct client *client, struct world *world, uint8_t number, bool to_link)
+{
+	client_make(client, world, number);
+	client->six = client->local.has_ip6 = true;
+	client->to_link = to_link;
+	memcpy(client->local.ip6, (const uint8_t[16]){0x20, 1, 0xd, 0xb8, [14] = 1, [15] = number},
+		16);
+	packet_link_local(client->local.mac, client->local.link_ip6);
+}
+
 static inline void client_put(struct client *client, const uint8_t *datagram, uint32_t bytes)
 {
+	const struct packet_local *server = &client->world->port->local;
 	struct packet_link link;
 	uint8_t frame[2048];
 
 	if (!bytes)
 		return;
-	packet_link_build(&link, &client->local, client->world->port->local.mac,
-		client->world->port->local.ip, client->world->port->local.udp_port);
+	if (client->six)
+		packet_link_build6(&link, &client->local, client->to_link, server->mac,
+			client->to_link ? server->link_ip6 : server->ip6, server->udp_port);
+	else
+		packet_link_build(&link, &client->local, server->mac, server->ip, server->udp_port);
 	memcpy(frame + link.bytes, datagram, bytes);
 	ring_port_put(
 		&client->world->wire, 0, frame, packet_link_write(&link, frame, bytes, 1, false));
@@ -175,6 +201,8 @@ static inline uint32_t client_read(struct client *client)
 
 		packet_parse(&frame, &client->local, &packet);
 		assert_int_equal(packet.kind, PACKET_UDP);
+		assert_int_equal(packet.is_ip6, client->six);
+		assert_int_equal(packet.to_link_ip6, client->to_link);
 		client_put(client, out,
 			lean_read(&client->enet, bytes + packet.payload_at, packet.payload_bytes,
 				&sink, now_ms(client), out));

@@ -40,6 +40,7 @@ static void help(void)
 	       "  --port NAME          DPDK port, e.g. net_af_xdp0; with its --address, up to %u "
 	       "times\n"
 	       "  --address A.B.C.D/N  what the port before answers for\n"
+	       "  --address6 A::B/N    and over IPv6\n"
 	       "  --checksum off|on|any  ENet's CRC32 (any)\n"
 	       "  --idle poll|adaptive   (poll)\n",
 		CONFIG_PORTS_MAX);
@@ -118,6 +119,13 @@ static int apply(struct sw_config *config, uint32_t *addresses, int key, FILE *e
 		}
 		port = &config->ports[(*addresses)++];
 		return text("address", optarg, port->address, sizeof(port->address), errors);
+	case '6':
+		if (!config->port_count) {
+			fprintf(errors, "echo: --address6 follows its --port\n");
+			return -EINVAL;
+		}
+		port = &config->ports[config->port_count - 1];
+		return text("address6", optarg, port->address6, sizeof(port->address6), errors);
 	case 'k':
 		word = choose("checksum", optarg, checksums, errors);
 		if (word < 0)
@@ -145,6 +153,7 @@ int echo_options(struct sw_config *config, int argc, char **argv, FILE *errors)
 			{"txq", required_argument, NULL, 'q'},
 		{"port", required_argument, NULL, 'D'},
 		{"address", required_argument, NULL, 'A'},
+		{"address6", required_argument, NULL, '6'},
 		{"checksum", required_argument, NULL, 'k'},
 		{"idle", required_argument, NULL, 'i'},
 		{"help", no_argument, NULL, 'h'},

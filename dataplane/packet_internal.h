@@ -1,0 +1,62 @@
+/* packet_internal.h: what packet.c and packet6.c use of each other. packet.h is the manual. */
+#ifndef SW_DATAPLANE_PACKET_INTERNAL_H
+#define SW_DATAPLANE_PACKET_INTERNAL_H
+
+#include <string.h>
+
+#include "dataplane/packet.h"
+
+enum {
+	PACKET_ETHERTYPE_IPV6 = 0x86dd,
+	PACKET_PROTOCOL_UDP = 17,
+	PACKET_TTL = 64,
+};
+
+static inline void packet_refuse(struct packet *out, enum packet_drop drop)
+{
+	out->kind = PACKET_REFUSED;
+	out->drop = drop;
+}
+
+/* A 16-bit number as it adds to a sum: the word that stands in memory for it. */
+static inline uint32_t packet_sum_word(uint16_t v)
+{
+	uint8_t bytes[2];
+	uint16_t word;
+
+	packet_put16(bytes, v);
+	memcpy(&word, bytes, 2);
+	return word;
+}
+
+static inline void packet_put_sum(uint8_t *p, uint16_t folded)
+{
+	memcpy(p, &folded, 2);
+}
+
+/* Of what is sent from local: header and tag. */
+static inline uint32_t packet_ethernet_bytes(const struct packet_local *local)
+{
+	return PACKET_ETH_BYTES + (local->vlan ? PACKET_VLAN_BYTES : 0);
+}
+
+static inline const uint8_t *packet_own_ip6(const struct packet_local *local, bool link)
+{
+	return link ? local->link_ip6 : local->ip6;
+}
+
+/* Returns the header's bytes. */
+uint32_t packet_put_ethernet(
+	uint8_t *out, const struct packet_local *local, const uint8_t *to_mac, uint16_t type);
+
+/* UDP behind either IP header; addresses are source and destination as they lie in it. */
+void packet_parse_udp(const uint8_t *udp, uint32_t bytes, const struct packet_frame *frame,
+	const struct packet_local *local, const uint8_t *addresses, struct packet *out);
+
+/* packet6.c. out->l3_at is set; the destination MAC is not looked at yet. */
+void packet_parse_ipv6(
+	const struct packet_frame *frame, const struct packet_local *local, struct packet *out);
+uint32_t packet_echo_reply6(const struct packet_frame *frame, const struct packet *packet,
+	const struct packet_local *local, uint8_t *out, uint32_t out_bytes);
+
+#endif
