@@ -62,6 +62,7 @@ struct sw_config {
 		uint32_t burst;
 		uint32_t mbufs; /* per port and queue; 0: computed from rings and bursts */
 		uint32_t stats_period_s; /* 0: off */
+		uint32_t probes_per_s, probes_burst; /* per dataplane lcore */
 	} dataplane;
 	struct config_port ports[CONFIG_PORTS_MAX];
 	uint32_t port_count;

@@ -72,6 +72,8 @@
 	X("dataplane.burst", dataplane.burst, INTEGER, 1, 256, "32", "Most frames taken from, or given to, a queue at once.") \
 	X("dataplane.mbufs", dataplane.mbufs, INTEGER, 0, 4194304, "0", "Packet buffers per port and queue; 0 computes them from descriptors and bursts.") \
 	X("dataplane.stats_period", dataplane.stats_period_s, DURATION_S, 0, 86400, "0s", "How often a line of traffic figures is logged; 0s is never.") \
+	X("dataplane.probes_per_s", dataplane.probes_per_s, INTEGER, 0, 10000000, "50000", "Probes answered per second, all sources together, per dataplane lcore; 0 answers none. Raise it where a traffic generator measures latency with them.") \
+	X("dataplane.probes_burst", dataplane.probes_burst, INTEGER, 1, 10000000, "50000", "Burst of the above.") \
 	\
 	X("ports[].device", ports[0].device, TEXT, 1, CONFIG_TEXT_BYTES - 1, NULL, "DPDK name of the port: net_af_xdp0, 0000:3b:02.0.") \
 	X("ports[].address", ports[0].address, PREFIX, 0, 0, NULL, "IPv4 address and prefix length that the port answers for.") \

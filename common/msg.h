@@ -37,6 +37,9 @@ enum msg_type {
 	/* shard to dataplane: types of the simulation's range now go to route - 1 (0: nowhere). A peer
 	 * that no longer exists is answered with MSG_PEER_GONE. payload: msg_peer_route */
 	MSG_PEER_ROUTE,
+	/* control to dataplane, each worker, at every change: what probes are told. payload:
+	 * msg_node_state */
+	MSG_NODE_STATE,
 
 	/* control to shard: an admitted player enters a map. payload: msg_player_join */
 	MSG_PLAYER_JOIN,
@@ -158,6 +161,11 @@ struct msg_peer_disconnect {
 
 struct msg_peer_route {
 	uint32_t route; /* shard number + 1, 0 for none */
+	uint32_t pad;
+};
+
+struct msg_node_state {
+	uint32_t state; /* enum sw_node_state of proto/probe.h */
 	uint32_t pad;
 };
 

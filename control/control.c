@@ -97,6 +97,7 @@ static bool build(struct ctl *ctl)
 	randombytes_buf(&ctl->boot_id, sizeof(ctl->boot_id));
 	ctl->started_ns = mono_ns();
 	ctl->shards_left = links->shards;
+	ctl->told_state = UINT32_MAX;
 	ctl_counters_init(ctl);
 	CHECK(!uv_loop_init(&ctl->loop));
 	CHECK(!uv_async_init(&ctl->loop, &ctl->stop_async, on_stop));

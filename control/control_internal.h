@@ -52,6 +52,7 @@ struct ctl {
 	struct outbox *outboxes; /* dataplane[workers], shards[shards], world */
 	uint32_t outbox_count;
 	uint64_t delayed_seen, lost_seen;
+	uint32_t told_state; /* enum sw_node_state that the workers know, UINT32_MAX: none */
 	bool shard_stopped[CONFIG_LCORES_MAX];
 	uint32_t shards_left; /* that have not said MSG_SHARD_STOPPED */
 	uint64_t finish_by_ns;

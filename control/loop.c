@@ -6,6 +6,7 @@
 #include "common/log.h"
 #include "common/mono.h"
 #include "control/control_internal.h"
+#include "proto/probe.h"
 
 /* Longest time of one ring's turn, in bursts; the others wait for theirs. */
 #define BURSTS_MAX 8u
@@ -186,6 +187,35 @@ static void on_world_flushed(struct ctl *ctl, const struct msg *message)
 	finish(ctl);
 }
 
+/* ---- what probes are told ---- */
+
+static enum sw_node_state node_state(const struct ctl *ctl)
+{
+	uint64_t places = counter_get(&adm_counters(ctl->adm)->values[ADM_C_PLACES]);
+
+	if (ctl->state == CTL_STARTING)
+		return SW_NODE_CLOSED;
+	if (ctl->state != CTL_READY)
+		return SW_NODE_DRAINING;
+	if (!ctl->redis_up_ns) /* everyone new would be told to try later */
+		return SW_NODE_CLOSED;
+	return places >= ctl->config->admission.players_max ? SW_NODE_FULL : SW_NODE_READY;
+}
+
+static void tell_node_state(struct ctl *ctl)
+{
+	const struct msg_node_state body = {.state = node_state(ctl)};
+	struct msg message;
+
+	if (ctl->told_state == body.state)
+		return;
+	ctl->told_state = body.state;
+	memset(&message, 0, sizeof(message));
+	memcpy(msg_begin(&message, MSG_NODE_STATE, HANDLE_NONE, sizeof(body)), &body, sizeof(body));
+	for (uint32_t w = 0; w < ctl->links.workers; w++)
+		to_dataplane(ctl, w, &message);
+}
+
 /* ---- in: the rings ---- */
 
 enum source { FROM_DATAPLANE, FROM_SHARD, FROM_WORLD };
@@ -253,6 +283,7 @@ void ctl_on_drain(uv_timer_t *timer)
 		counter_add(&ctl->counters[CTL_C_HELD], 1);
 	if (now_ns - ctl->ticked_ns >= 10 * NS_PER_MS) {
 		adm_tick(ctl->adm, now_ns);
+		tell_node_state(ctl);
 		ctl->ticked_ns = now_ns;
 	}
 	redis_keys_flush(ctl->keys);

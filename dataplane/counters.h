@@ -23,6 +23,9 @@
 	X(ND_REPLIES, "nd_replies", COUNTER_SUM, "IPv6 neighbour solicitations answered") \
 	X(ICMP_ECHO_REPLIES, "icmp_echo_replies", COUNTER_SUM, "pings answered") \
 	X(ICMPV6_ECHO_REPLIES, "icmpv6_echo_replies", COUNTER_SUM, "pings over IPv6 answered") \
+	X(PROBE_REPLIES, "probe_replies", COUNTER_SUM, "probes answered") \
+	X(PROBE_MALFORMED, "drop_probe_malformed", COUNTER_SUM, "probes that are short, answers, or of an unknown kind") \
+	X(PROBE_LIMITED, "drop_probe_rate", COUNTER_SUM, "probes above dataplane.probes_per_s") \
 	X(TO_CONTROL, "to_control_messages", COUNTER_SUM, "client messages handed to control") \
 	X(TO_SHARD, "to_shard_messages", COUNTER_SUM, "client messages handed to shards") \
 	X(RELIABLE_HELD, "ring_full_reliable_held", COUNTER_SUM, "runs with a reliable message that were not taken, and so not acknowledged, because a ring was full: the client repeats them") \

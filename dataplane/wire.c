@@ -154,26 +154,33 @@ static void ask_offload(struct rte_mbuf *mbuf, const struct packet_link *link)
 	mbuf->l2_len = link->bytes - mbuf->l3_len - PACKET_UDP_BYTES;
 }
 
+/* Its payload stands in the buffer already. */
+static void put_datagram(struct wire_queue *queue, struct rte_mbuf *mbuf,
+	const struct packet_link *link, uint32_t payload_bytes, uint16_t ip_id)
+{
+	uint8_t *frame = rte_pktmbuf_mtod(mbuf, uint8_t *);
+
+	if (!queue->port->tx_checksum_offload) {
+		end_frame(queue, mbuf, packet_link_put(link, frame, payload_bytes, ip_id),
+			link->bytes - PACKET_UDP_BYTES);
+		return;
+	}
+	end_frame(queue, mbuf, packet_link_write(link, frame, payload_bytes, ip_id, true), 0);
+	ask_offload(mbuf, link);
+}
+
 static void tx_end(void *ctx, uint32_t bytes)
 {
 	struct dp_wire *wire = ctx;
 	struct rte_mbuf *mbuf = wire->out;
 	const struct packet_link *link = wire->out_link;
-	uint8_t *frame = rte_pktmbuf_mtod(mbuf, uint8_t *);
 
 	wire->out = NULL;
 	if (!bytes) {
 		rte_pktmbuf_free(mbuf);
 		return;
 	}
-	if (!wire->out_queue->port->tx_checksum_offload) {
-		end_frame(wire->out_queue, mbuf, packet_link_put(link, frame, bytes, wire->ip_id++),
-			link->bytes - PACKET_UDP_BYTES);
-		return;
-	}
-	end_frame(wire->out_queue, mbuf, packet_link_write(link, frame, bytes, wire->ip_id++, true),
-		0);
-	ask_offload(mbuf, link);
+	put_datagram(wire->out_queue, mbuf, link, bytes, wire->ip_id++);
 }
 
 /* --- the engine's packets and events --- */
@@ -244,6 +251,44 @@ static void answer(struct dp_wire *wire, struct wire_queue *queue, const struct 
 	count(wire, counter, 1);
 }
 
+/* The datagram goes back whence it came, before the engine is asked. It keeps what generators of
+ * traffic know their packets by: the payload, IPv4's id, IPv6's flow label. */
+static void answer_probe(struct dp_wire *wire, struct wire_queue *queue,
+	const struct packet_frame *frame, const struct packet *packet, uint64_t now_ns)
+{
+	const uint8_t *request = frame->data + packet->payload_at,
+		      *ip = frame->data + packet->l3_at;
+	bool full = sw_enet_peers(wire->engine) >= wire->config->enet.peers_max;
+	enum dp_probe_fate fate =
+		dp_probe_take(&wire->probe, request, packet->payload_bytes, now_ns);
+	struct packet_link link;
+	struct rte_mbuf *mbuf;
+	uint8_t *out;
+
+	if (fate != DP_PROBE_ANSWERED) {
+		count(wire, fate == DP_PROBE_LIMITED ? DP_C_PROBE_LIMITED : DP_C_PROBE_MALFORMED,
+			1);
+		return;
+	}
+	packet_link_back(&link, &queue->port->local, packet);
+	mbuf = link.bytes + packet->payload_bytes <= queue->port->frame_bytes_max
+		       ? begin_frame(wire, queue)
+		       : NULL;
+	if (!mbuf) {
+		count(wire, DP_C_TX_DROPPED, 1);
+		return;
+	}
+	out = rte_pktmbuf_mtod(mbuf, uint8_t *);
+	dp_probe_write(&wire->probe, request, packet->payload_bytes, full, out + link.bytes);
+	put_datagram(queue, mbuf, &link, packet->payload_bytes, packet_get16(ip + 4));
+	if (packet->is_ip6) {
+		out += link.bytes - PACKET_UDP_BYTES - PACKET_IPV6_BYTES;
+		out[1] = ip[1] & 0xf;
+		memcpy(out + 2, ip + 2, 2);
+	}
+	count(wire, DP_C_PROBE_REPLIES, 1);
+}
+
 /* "none" of the two-bit result means: not as on the wire, but the port vouches for it. */
 static bool checksum_good(uint64_t flags, uint64_t mask, uint64_t good, uint64_t none)
 {
@@ -307,7 +352,8 @@ static void after(void *ctx, uint32_t i)
 }
 
 /* Returns datagrams for the engine. */
-static uint32_t read_burst(struct dp_wire *wire, struct wire_queue *queue, uint16_t frames)
+static uint32_t read_burst(
+	struct dp_wire *wire, struct wire_queue *queue, uint16_t frames, uint64_t now_ns)
 {
 	uint32_t datagrams = 0;
 	uint64_t bytes = 0;
@@ -337,6 +383,10 @@ static uint32_t read_burst(struct dp_wire *wire, struct wire_queue *queue, uint1
 			answer(wire, queue, &frame, packet);
 			break;
 		case PACKET_UDP:
+			if (sw_probe_is(frame.data + packet->payload_at, packet->payload_bytes)) {
+				answer_probe(wire, queue, &frame, packet, now_ns);
+				break;
+			}
 			name_source(queue, packet, &datagram->from);
 			datagram->data = frame.data + packet->payload_at;
 			datagram->bytes = packet->payload_bytes;
@@ -386,7 +436,7 @@ uint32_t dp_wire_receive(struct dp_wire *wire, uint64_t now_ns)
 		received += frames;
 		wire->rx_queue = queue;
 		wire->rx_queue_index = (uint16_t)q;
-		datagrams = read_burst(wire, queue, frames);
+		datagrams = read_burst(wire, queue, frames, now_ns);
 		if (datagrams)
 			sw_enet_rx(wire->engine, wire->datagram, datagrams, &hooks,
 				now_ns / NS_PER_MS);
@@ -414,6 +464,11 @@ uint64_t dp_wire_next_ns(const struct dp_wire *wire)
 		if (wire->queue[q].pending)
 			return 0; /* a full transmit ring: at once */
 	return next_ms > UINT64_MAX / NS_PER_MS ? UINT64_MAX : next_ms * NS_PER_MS;
+}
+
+void dp_wire_node_state(struct dp_wire *wire, uint32_t state)
+{
+	wire->probe.state = (uint8_t)state;
 }
 
 struct sw_enet *dp_wire_engine(struct dp_wire *wire)

@@ -1,9 +1,9 @@
 /* wire.h: the road between the port queues of one worker and its ENet engine.
  *
  * A turn takes a burst from each queue, reads the headers (packet.h), answers ARP, neighbour
- * discovery and pings, gives the datagrams to the engine, and sends what the engine frames. Peers
- * are answered by the port, queue, VLAN and next hop that their last datagram came by, with headers
- * that are built once.
+ * discovery and pings and probes, gives the datagrams to the engine, and sends what the engine
+ * frames. Peers are answered by the port, queue, VLAN and next hop that their last datagram came
+ * by, with headers that are built once.
  *
  * One thread makes every call but dp_wire_new, dp_wire_free (main, while that thread does not run).
  * After dp_wire_new nothing allocates, locks, logs or makes a system call, but what a port's driver
@@ -40,6 +40,9 @@ struct dp_wire *dp_wire_new(const struct sw_config *config, uint32_t index,
 void dp_wire_free(struct dp_wire *wire);
 
 struct sw_enet *dp_wire_engine(struct dp_wire *wire);
+
+/* What probes are told from now on: enum sw_node_state (proto/probe.h). CLOSED at first. */
+void dp_wire_node_state(struct dp_wire *wire, uint32_t state);
 
 /* A burst from each queue, through the engine. Returns frames received. */
 uint32_t dp_wire_receive(struct dp_wire *wire, uint64_t now_ns);

@@ -3,6 +3,7 @@
 #ifndef SW_DATAPLANE_WIRE_INTERNAL_H
 #define SW_DATAPLANE_WIRE_INTERNAL_H
 
+#include "dataplane/probe.h"
 #include "dataplane/wire.h"
 
 struct rte_mbuf;
@@ -43,6 +44,7 @@ struct dp_wire {
 	struct wire_way *ways; /* [peers_max] */
 	uint16_t burst;
 	uint16_t ip_id;
+	struct dp_probe probe;
 
 	/* the burst being worked on */
 	struct wire_queue *rx_queue;

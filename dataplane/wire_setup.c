@@ -136,6 +136,8 @@ struct dp_wire *dp_wire_new(const struct sw_config *config, uint32_t index,
 	wire->counters = counters;
 	wire->burst = (uint16_t)config->dataplane.burst;
 	wire->queue_count = queues;
+	dp_probe_init(&wire->probe, config->dataplane.probes_per_s, config->dataplane.probes_burst,
+		now_ns);
 	wire->engine_bytes = sw_enet_bytes(&engine);
 	wire->engine_memory = reserve(wire->engine_bytes);
 	wire->ways = reserve(ways_bytes(config));

@@ -85,6 +85,18 @@ static void disconnect(struct dp_worker *worker, const struct msg *message)
 		count(worker, DP_C_SEND_STALE);
 }
 
+static void node_state(struct dp_worker *worker, const struct msg *message)
+{
+	struct msg_node_state body;
+
+	if (message->payload_bytes != sizeof(body)) {
+		count(worker, DP_C_RING_UNKNOWN);
+		return;
+	}
+	memcpy(&body, msg_payload(message), sizeof(body));
+	dp_wire_node_state(worker->wire, body.state);
+}
+
 /* False: it must wait, and so must what stands behind it in this ring. */
 static bool take(struct dp_worker *worker, uint32_t from, const struct msg *message)
 {
@@ -96,6 +108,11 @@ static bool take(struct dp_worker *worker, uint32_t from, const struct msg *mess
 		return true;
 	case MSG_PEER_DISCONNECT:
 		disconnect(worker, message);
+		return true;
+	case MSG_NODE_STATE:
+		if (from != 0)
+			break;
+		node_state(worker, message);
 		return true;
 	case MSG_PEER_ROUTE:
 		if (from == 0 || message->payload_bytes != sizeof(body))

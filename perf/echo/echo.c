@@ -9,6 +9,7 @@
 #include "dataplane/wire.h"
 #include "perf/echo/echo.h"
 #include "proto/message_types.h"
+#include "proto/probe.h"
 
 struct echo {
 	const struct sw_config *config;
@@ -67,6 +68,7 @@ struct echo *echo_new(const struct sw_config *config, uint32_t index, struct dp_
 		free(echo);
 		return NULL;
 	}
+	dp_wire_node_state(echo->wire, SW_NODE_READY);
 	echo->sets[0] = (struct counter_set){.group = "dataplane",
 		.index = index,
 		.count = DP_COUNTER_COUNT,
@@ -113,6 +115,7 @@ static void tell_everyone(struct echo *echo)
 {
 	struct sw_enet *engine = dp_wire_engine(echo->wire);
 
+	dp_wire_node_state(echo->wire, SW_NODE_DRAINING);
 	sw_enet_refuse_connects(engine, SW_REASON_SERVER_STOPPING);
 	for (uint32_t i = 0; i < echo->config->enet.peers_max; i++) {
 		struct sw_enet_peer_info info;
@@ -129,7 +132,8 @@ static bool anyone_left(struct echo *echo)
 {
 	const _Atomic uint64_t *enet = echo->sets[1].values;
 
-	return counter_get(&enet[SW_ENET_C_CONNECTED]) != counter_get(&enet[SW_ENET_C_DISCONNECTED]);
+	return counter_get(&enet[SW_ENET_C_CONNECTED]) !=
+	       counter_get(&enet[SW_ENET_C_DISCONNECTED]);
 }
 
 void echo_run(struct echo *echo, const _Atomic bool *stop)
