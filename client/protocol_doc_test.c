@@ -13,6 +13,7 @@
 
 #include "proto/client.pb-c.h"
 #include "proto/message_types.h"
+#include "proto/probe.h"
 #include "simulation/rules/move.h"
 
 static char page[256 * 1024];
@@ -131,6 +132,21 @@ static void reasons_agree(void **state)
 	count++;
 	SW_DISCONNECT_REASONS(REASON)
 	assert_int_equal(rows(section("## Leaving")), count);
+}
+
+static void node_states_agree(void **state)
+{
+	char row[256];
+
+	(void)state;
+#define STATE(name, value, text)                                                                   \
+	snprintf(row, sizeof(row), "| %d | %s | %s |", value, #name, text);                        \
+	has_row(row);
+	SW_NODE_STATES(STATE)
+	snprintf(row, sizeof(row), "| 0, 1 | `%02x %02x` |", SW_PROBE_0, SW_PROBE_1);
+	has_row(row);
+	snprintf(row, sizeof(row), "| 2 | `%02x` | `%02x` |", SW_PROBE_REQUEST, SW_PROBE_ANSWER);
+	has_row(row);
 }
 
 static const char *type_name(const ProtobufCFieldDescriptor *field)
@@ -327,6 +343,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(message_types_agree),
 		cmocka_unit_test(reasons_agree),
+		cmocka_unit_test(node_states_agree),
 		cmocka_unit_test(fields_agree),
 		cmocka_unit_test(enums_agree),
 		cmocka_unit_test(movement_examples_agree),

@@ -240,4 +240,53 @@ const char *swc_denied_text(uint32_t reason);
 /* The short name of a reason ("TICKET_USED"); never NULL. */
 const char *swc_reason_name(uint32_t reason);
 
+/* --- before one connects: is the node there, does it take players, how far is it? ---
+ *
+ *	struct swc_probe *probe;
+ *	int error = swc_probe_open("10.0.0.1", 7777, &probe);
+ *	while (!swc_probe_service(probe, now_ns))
+ *		poll(...swc_probe_fd(probe)..., until swc_probe_due_ns(probe));
+ *	if (swc_probe_result(probe)->state == SWC_NODE_READY)
+ *		...swc_probe_result(probe)->rtt_ns...
+ *	swc_probe_close(probe);
+ *
+ * SWC_PROBES probes one after the other, each waited for half a second and repeated once; the
+ * result is the median of those answered. Over IPv4 or IPv6. Many may run side by side, one for
+ * each node to choose from. Nothing of it is a login, and no answer is proof of who sent it. */
+#define SWC_PROBES 3u
+
+/* The first four as the node says (docs/protocol.md). */
+enum swc_node_state {
+	SWC_NODE_CLOSED, /* lets nobody in now; also a state this library does not know */
+	SWC_NODE_READY,
+	SWC_NODE_DRAINING,
+	SWC_NODE_FULL,
+	SWC_NODE_SILENT, /* no answer to any probe */
+};
+
+struct swc_probe_result {
+	enum swc_node_state state; /* by the last answer */
+	uint32_t answers;          /* 0..SWC_PROBES */
+	uint64_t rtt_ns;           /* their median; of two, the shorter */
+};
+
+struct swc_probe;
+
+/* address: IPv4, IPv6 or a name (then it may block on DNS). Returns -EINVAL (empty address, port 0),
+ * -ENOMEM, or -EHOSTUNREACH (not known, or no route). */
+int swc_probe_open(const char *address, uint16_t port, struct swc_probe **probe);
+void swc_probe_close(struct swc_probe *probe); /* NULL is fine */
+
+/* Call it when swc_probe_fd is readable and at swc_probe_due_ns. now_ns is monotonic; the round trip
+ * ends with the call that finds the answer. Never blocks. True: it is done. */
+bool swc_probe_service(struct swc_probe *probe, uint64_t now_ns);
+int swc_probe_fd(const struct swc_probe *probe);
+uint64_t swc_probe_due_ns(const struct swc_probe *probe); /* UINT64_MAX: done */
+
+/* So far; valid until swc_probe_close. */
+const struct swc_probe_result *swc_probe_result(const struct swc_probe *probe);
+
+/* For a person: "takes players", "is full"; never NULL. */
+const char *swc_node_state_text(enum swc_node_state state);
+
 #endif

@@ -253,20 +253,22 @@ static const struct refusal whole[] = {
 	 "  - {device: b, address: 10.0.0.2/24, address6: '2001:DB8:0::1/48'}\n"
 	 "  - {device: c, address: 10.0.0.3/24, address6: 'fe80::1/64'}\n"
 	 "  - {device: d, address: 10.0.0.4/24, address6: 'fe80::1/64'}\n"
-	 "  - {device: e, address: 10.0.0.5/24, address6: ''}\n"
 	 "  - {device: f, address: 10.0.0.6/24, address6: '2001:db8::6'}\n"
 	 "  - {device: g, address: 10.0.0.7/24, address6: '::ffff:10.0.0.7/120'}\n"
 	 "  - {device: h, address: 10.0.0.8/24, address6: 'ff02::1/64'}\n"
+	 "  - {device: i, address: 10.0.0.9/24, address6: '2001:db8:1::/64'}\n"
 	 "maps: [{name: a}]\n"
 	 "admission: {first_map: a, ticket_keys: [{id: 1, public_key: " KEY64 "}]}\n",
 		"F:3: ports[1].address6: \"2001:DB8:0::1/48\" is also the address6 of ports[0], "
 		"allowed is each address once\n"
-		"F:7: ports[5].address6: \"2001:db8::6\" is not one, allowed is an IPv6 address "
+		"F:6: ports[4].address6: \"2001:db8::6\" is not one, allowed is an IPv6 address "
 		"with its prefix length, such as 2001:db8::1/64\n"
-		"F:8: ports[6].address6: \"::ffff:10.0.0.7/120\" is not one, allowed is an IPv6 "
+		"F:7: ports[5].address6: \"::ffff:10.0.0.7/120\" is not one, allowed is an IPv6 "
 		"address with its prefix length, such as 2001:db8::1/64\n"
-		"F:9: ports[7].address6: \"ff02::1/64\" is not one, allowed is an IPv6 address "
-		"with its prefix length, such as 2001:db8::1/64\n"},
+		"F:8: ports[6].address6: \"ff02::1/64\" is not one, allowed is an IPv6 address "
+		"with its prefix length, such as 2001:db8::1/64\n"
+		"F:9: ports[7].address6: \"2001:db8:1::/64\" is not one, allowed is an IPv6 "
+		"address with its prefix length, such as 2001:db8::1/64\n"},
 };
 
 /* One port, one map: what their addresses and scripts may be. */

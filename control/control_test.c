@@ -26,6 +26,7 @@
 #include "control/ops/ops.h"
 #include "control/redis/redis_fixture.h"
 #include "proto/client.pb-c.h"
+#include "proto/probe.h"
 
 static struct ticket_key key;
 
@@ -257,6 +258,51 @@ static void stop(struct rig *rig, uint32_t unsaved)
 	ctl_request_stop(rig->ctl);
 	expect(rig->links.to_shard[0], MSG_SHARD_STOP);
 	stop_rest(rig, unsaved);
+}
+
+/* The next state that the worker is told. */
+static uint32_t node_state(struct rig *rig)
+{
+	struct msg_node_state body;
+
+	memcpy(&body, msg_payload(expect(rig->links.to_dataplane[0], MSG_NODE_STATE)),
+		sizeof(body));
+	return body.state;
+}
+
+/* What probes are told follows what happens to newcomers. */
+static void test_node_state(void **state)
+{
+	const struct ticket ticket = new_ticket(1);
+	const uint64_t peer = handle_make(0, 1, 5);
+	uint64_t session;
+	uint32_t told;
+	struct rig rig;
+
+	(void)state;
+	rig_init(&rig, 4096);
+	rig.config.admission.players_max = 1;
+	rig_start(&rig);
+	/* Redis may answer before or after the first look. */
+	told = node_state(&rig);
+	if (told == SW_NODE_CLOSED)
+		told = node_state(&rig);
+	assert_int_equal(told, SW_NODE_READY);
+	say_hello(&rig, peer, &ticket);
+	session = let_in(&rig);
+	assert_int_equal(node_state(&rig), SW_NODE_FULL);
+	gone(&rig, peer);
+	left(&rig, session);
+	assert_int_equal(node_state(&rig), SW_NODE_READY);
+	redis_fixture_kill(&rig.server);
+	assert_int_equal(node_state(&rig), SW_NODE_CLOSED);
+	redis_fixture_start(&rig.server, NULL, NULL);
+	assert_int_equal(node_state(&rig), SW_NODE_READY);
+	ctl_request_stop(rig.ctl);
+	expect(rig.links.to_shard[0], MSG_SHARD_STOP);
+	assert_int_equal(node_state(&rig), SW_NODE_DRAINING);
+	stop_rest(&rig, 0);
+	rig_fini(&rig);
 }
 
 /* Asks until the path answers with that status. */
@@ -674,6 +720,7 @@ int main(void)
 		cmocka_unit_test(test_no_redis),
 		cmocka_unit_test(test_login),
 		cmocka_unit_test(test_key_that_is_none),
+		cmocka_unit_test(test_node_state),
 		cmocka_unit_test(test_health),
 		cmocka_unit_test(test_redis_gone_and_back),
 		cmocka_unit_test(test_same_name),
