@@ -22,7 +22,7 @@
 	X(CONNECT_SOURCE_RATE, "refused_connect_source_rate", COUNTER_SUM, "CONNECT over the source's rate") \
 	X(CONNECT_CHECKSUM, "refused_connect_checksum", COUNTER_SUM, "CONNECT whose checksum setting is not ours; told so") \
 	X(CONNECT_COMPRESSION, "refused_connect_compression", COUNTER_SUM, "CONNECT whose compression setting is not ours; told so") \
-	X(CONNECT_SMALL, "refused_connect_small", COUNTER_SUM, "CONNECT compressed so far that an answer would be larger") \
+	X(CONNECT_SMALL, "refused_connect_small", COUNTER_SUM, "CONNECT compressed so far that the answer, which is larger, waits for its repetition") \
 	X(CONNECT_CLOSED, "refused_connect_closed", COUNTER_SUM, "CONNECT while new connects are refused; told so") \
 	X(CONNECT_FULL, "refused_connect_full", COUNTER_SUM, "CONNECT with no peer slot free; told so")     \
 	X(CONNECT_TABLE, "refused_connect_table", COUNTER_SUM, "CONNECT while the half-open table holds only young entries") \

@@ -212,6 +212,7 @@ struct half_open {
 	uint16_t verify_seq, verify_time;
 	uint8_t again; /* VERIFYs sent without a CONNECT */
 	uint8_t verifies;
+	uint32_t credit_bytes; /* came and not answered */
 	uint32_t window_bytes, verify_window_bytes;
 	uint32_t incoming_bandwidth, outgoing_bandwidth;
 	uint32_t throttle[3]; /* interval, acceleration, deceleration */

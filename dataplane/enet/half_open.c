@@ -21,7 +21,7 @@
  * taken. (When the peer that stood in the way leaves in between, a repeated CONNECT draws another
  * VERIFY_CONNECT, and the client uses the first that it saw.) */
 #define ID_TRIES         32u
-#define VERIFY_TRIES     8u
+#define VERIFY_TRIES     4u
 #define VERIFY_BYTES_MAX (WIRE_HEADER_BYTES + WIRE_CHECKSUM_BYTES + WIRE_VERIFY_CONNECT_BYTES)
 
 struct proof { /* what the keyed hash decides */
@@ -155,8 +155,10 @@ static uint32_t verify_build(
 	wire_put32(p + 4, half->mtu);
 	wire_put32(p + 8, half->verify_window_bytes);
 	wire_put32(p + 12, half->channels);
-	wire_put32(p + 16, e->config.incoming_bandwidth);
-	wire_put32(p + 20, e->config.outgoing_bandwidth);
+	/* of a compressed one these might be all that makes it larger than the CONNECT: then they
+	 * come in a command of their own, once the peer is made */
+	wire_put32(p + 16, half->compressed ? 0 : e->config.incoming_bandwidth);
+	wire_put32(p + 20, half->compressed ? 0 : e->config.outgoing_bandwidth);
 	for (uint32_t i = 0; i < 3; i++)
 		wire_put32(p + 24 + 4 * i, half->throttle[i]);
 	memcpy(p + 36, &half->connect_id, sizeof half->connect_id);
@@ -164,7 +166,8 @@ static uint32_t verify_build(
 		half->checksum ? &half->connect_id : NULL, half->compressed);
 }
 
-/* Returns 0, or the refusal. */
+/* Never more bytes than came: what is too much for one CONNECT waits for the repeated one. Returns 0,
+ * or the refusal. */
 static uint32_t verify_send(struct sw_enet *e, struct half_open *half, uint32_t bytes_max)
 {
 	uint8_t verify[VERIFY_BYTES_MAX], *out;
@@ -177,6 +180,7 @@ static uint32_t verify_send(struct sw_enet *e, struct half_open *half, uint32_t 
 		return SW_ENET_C_CONNECT_NO_BUFFER;
 	memcpy(out, verify, bytes);
 	e->ops.tx_end(e->ops.ctx, bytes);
+	half->credit_bytes -= bytes < half->credit_bytes ? bytes : half->credit_bytes;
 	half->verified_ms = e->now_ms;
 	if (half->verifies < UINT8_MAX)
 		half->verifies++;
@@ -232,14 +236,13 @@ static void half_open_fill(const struct sw_enet *e, struct half_open *half,
 }
 
 /* The first peer id for a client that is free, or is its own already: *index is then its entry, else
- * NIL. Where compression is on, VERIFY_CONNECT may come out larger than the CONNECT: one of ten
- * does, by a byte or two, for the numbers in it that nobody can guess. Then another id makes
- * another one, with a sequence number like the CONNECT's own, which costs nothing to say and leaves
- * 30 bits to guess; all eight fail for 1 CONNECT of 100,000 at most. Returns 0, or the refusal. */
+ * NIL. Where compression is on, VERIFY_CONNECT comes out larger than one CONNECT in ten, by a byte
+ * or two, for the numbers in it that nobody can guess: then another id makes another one. Returns 0,
+ * or the refusal. */
 static uint32_t proof_find(
 	struct sw_enet *e, const struct request *request, struct proof *proof, uint32_t *index)
 {
-	uint32_t too_large = 0;
+	uint32_t tried = 0;
 
 	for (uint8_t attempt = 0; attempt < ID_TRIES; attempt++) {
 		struct half_open half = {0};
@@ -247,8 +250,6 @@ static uint32_t proof_find(
 		uint32_t peer;
 
 		*proof = proof_of(e, request->from, request->connect_id, attempt);
-		if (request->compressed && attempt)
-			proof->seq = 1;
 		peer = peer_find(
 			e, peer_hash(e, request->from, proof->id), request->from, proof->id);
 		if (peer != NIL) {
@@ -261,14 +262,12 @@ static uint32_t proof_find(
 			return 0;
 		if (*index != NIL)
 			continue;
-		if (!request->compressed)
+		if (!request->compressed || ++tried == VERIFY_TRIES)
 			return 0;
 		half.id = proof->id;
 		half_open_fill(e, &half, request, proof);
 		if (verify_build(e, &half, verify) <= request->bytes)
 			return 0;
-		if (++too_large == VERIFY_TRIES)
-			return SW_ENET_C_CONNECT_SMALL;
 	}
 	return SW_ENET_C_CONNECT_IDS;
 }
@@ -315,7 +314,19 @@ uint32_t half_open_connect(
 		half_open_fill(e, &e->half_open[index], &request, &proof);
 	}
 	/* without a buffer the entry stays, and the repeated CONNECT is answered */
-	return verify_send(e, &e->half_open[index], bytes);
+	e->half_open[index].credit_bytes += bytes;
+	return verify_send(e, &e->half_open[index], e->half_open[index].credit_bytes);
+}
+
+static void bandwidth_tell(struct sw_enet *e, uint32_t peer)
+{
+	uint8_t fields[8];
+
+	wire_put32(fields, e->config.incoming_bandwidth);
+	wire_put32(fields + 4, e->config.outgoing_bandwidth);
+	if (e->config.incoming_bandwidth || e->config.outgoing_bandwidth)
+		(void)tx_control(e, peer, WIRE_BANDWIDTH_LIMIT | WIRE_ACK_FLAG, fields,
+			sizeof fields);
 }
 
 /* A datagram whose peer id is no peer's. If it acknowledges VERIFY_CONNECT the peer is made, and
@@ -352,6 +363,8 @@ uint32_t half_open_datagram(struct sw_enet *e, const struct sw_enet_addr *from,
 		(p[0] & WIRE_COMMAND_MASK) == WIRE_ACKNOWLEDGE && p[1] == WIRE_CONTROL_CHANNEL &&
 		wire_get16(p + 4) == half->verify_seq && wire_get16(p + 6) == half->verify_time) {
 		*peer = peer_new(e, half);
+		if (half->compressed)
+			bandwidth_tell(e, *peer);
 		*next_command = at + WIRE_ACKNOWLEDGE_BYTES;
 		if (half->verifies == 1) /* else nobody knows which one it answers */
 			rtt_acknowledge(e, *peer, (uint32_t)(e->now_ms - half->verified_ms));

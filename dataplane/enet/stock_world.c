@@ -257,7 +257,8 @@ ENetHost *world_host(struct world *world, size_t peers, bool checksum)
 	ENetHost *host = enet_host_create(NULL, peers, 0, 0, 0);
 
 	EXPECT(world, host && world->host_count < WORLD_CLIENTS);
-	host->randomSeed = netsim_random(world->sim, UINT32_MAX); /* the library adds an address */
+	/* the library's own begins with an address */
+	host->randomSeed = (enet_uint32)world->config.net.seed * 31 + world->host_count;
 	if (checksum)
 		host->checksum = enet_crc32;
 	world->hosts[world->host_count++] = host;

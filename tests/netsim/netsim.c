@@ -186,6 +186,10 @@ static void post(struct netsim *sim, struct netsim_address from, struct netsim_a
 	if (bytes && chance(sim, sim->config.corrupt))
 		d->data[netsim_random(sim, (uint32_t)bytes)] ^=
 			(uint8_t)(1 + netsim_random(sim, 255));
+	if (sim->config.truncate > 0 && bytes > NETSIM_TRUNCATE_BYTES &&
+		chance(sim, sim->config.truncate))
+		d->bytes = NETSIM_TRUNCATE_BYTES +
+			   netsim_random(sim, (uint32_t)bytes - NETSIM_TRUNCATE_BYTES);
 	heap_push(sim, d);
 }
 

@@ -13,11 +13,16 @@
 
 struct netsim;
 
+/* libenet subtracts a header's length from that of what came, and reads beyond it when that was
+ * shorter. */
+#define NETSIM_TRUNCATE_BYTES 12u
+
 struct netsim_config {
 	uint64_t seed;
 	double loss;    /* 0..1: a datagram is lost */
 	double repeat;  /* 0..1: it arrives twice */
 	double corrupt; /* 0..1: one of its bytes changes */
+	double truncate; /* 0..1: its end is cut off; NETSIM_TRUNCATE_BYTES at least stay */
 	uint32_t delay_min_ms,
 		delay_max_ms; /* one way, drawn for each datagram: so they overtake */
 };
