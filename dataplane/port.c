@@ -347,13 +347,41 @@ static void choose_mac(
 	}
 }
 
+enum dp_link dp_port_link(const struct dp_port *port, char *sentence, size_t bytes)
+{
+	enum dp_link link = (enum dp_link)atomic_load_explicit(&port->link, memory_order_relaxed);
+	const char *of = port->netdev_name[0] ? ": interface " : "";
+
+	snprintf(sentence, bytes, "port %s%s%s %s", port->name, of, port->netdev_name,
+		link == DP_LINK_UP     ? "has a link"
+		: link == DP_LINK_DOWN ? "has no link"
+				       : "is gone");
+	return link;
+}
+
+static void look_at_link(struct dp_port *port, FILE *log)
+{
+	enum dp_link before = (enum dp_link)atomic_load(&port->link);
+	enum dp_link link = dp_link_look(port->id, port->netdev, before);
+	char sentence[256];
+
+	if (link == before)
+		return;
+	atomic_store(&port->link, link);
+	dp_port_link(port, sentence, sizeof(sentence));
+	fprintf(log, "%s%s%s\n", link == DP_LINK_UP ? "" : "warning: ", sentence,
+		link == DP_LINK_UP     ? ""
+		: link == DP_LINK_DOWN ? "; nothing is received until it is up (ip link set up, PF "
+					 "up, cable)"
+				       : "; nothing is received until a restart");
+}
+
 /* From a stopped device to a running one; also what follows a reset. */
 static int bring_up(struct dp_port *port, FILE *log)
 {
 	const struct config_port *wanted = &port->config->ports[port->index];
 	struct rte_eth_dev_info info;
 	struct rte_ether_addr mac;
-	struct rte_eth_link link;
 	int ret;
 
 	ret = rte_eth_dev_info_get(port->id, &info);
@@ -397,11 +425,9 @@ static int bring_up(struct dp_port *port, FILE *log)
 	choose_mac(port, &info, &mac);
 	packet_link_local(port->local.mac, port->local.link_ip6);
 	dp_port_join(port, &info, log);
-	if (!rte_eth_link_get_nowait(port->id, &link) && !link.link_status)
-		fprintf(log,
-			"warning: port %s: the link is down; nothing is received until it is up "
-			"(ip link set up, PF up, cable)\n",
-			port->name);
+	if (!port->netdev)
+		port->netdev = dp_link_netdev(port->id, port->netdev_name);
+	look_at_link(port, log);
 	return 0;
 }
 
@@ -482,6 +508,8 @@ void dp_port_maintain(struct dp_port *port, FILE *log)
 	uint32_t wanted = atomic_load(&port->resets_wanted);
 	int ret;
 
+	if (port->turns++ % DP_PORT_LINK_TURNS == 0)
+		look_at_link(port, log);
 	if (wanted == atomic_load(&port->resets_done) || atomic_load(&port->failed))
 		return;
 	for (uint32_t q = 0; q < port->queues; q++)

@@ -13,6 +13,7 @@
 
 #include "common/config.h"
 #include "dataplane/packet.h"
+#include "dataplane/port_link.h"
 
 #define DP_PORT_QUEUES_MAX 64u
 #define DP_BURST_MAX       256u
@@ -38,6 +39,13 @@ struct dp_port {
 	_Atomic uint32_t resets_wanted, resets_done;
 	_Atomic uint32_t let_go[DP_PORT_QUEUES_MAX];
 	_Atomic bool failed; /* the reset failed or the device was removed: it stays silent */
+
+	/* Main writes, any thread reads. */
+	_Atomic int link; /* enum dp_link, as of the last look */
+	/* Main's own, but netdev_name, which is read-only after dp_port_open. */
+	uint32_t netdev; /* index of the kernel interface behind it; 0 for none */
+	char netdev_name[DP_NETDEV_BYTES];
+	uint32_t turns; /* of dp_port_maintain */
 };
 
 /* Main thread, after dp_eal_init. Opens config->ports[index], all queues started. config must
@@ -53,9 +61,15 @@ void dp_port_close(struct dp_port *port);
 /* Which worker polls this queue: queues of all ports, counted through, dealt out in turn. */
 uint32_t dp_port_queue_worker(const struct sw_config *config, uint32_t port_index, uint32_t queue);
 
-/* Main or control thread, about once a second: if the PF reset our VF (RTE_ETH_EVENT_INTR_RESET)
- * and the workers have let go of its queues, resets and restarts the port. Says so on log. */
+/* Main thread, about ten times a second: if the PF reset our VF (RTE_ETH_EVENT_INTR_RESET) and the
+ * workers have let go of its queues, resets and restarts the port. Looks at the link every
+ * DP_PORT_LINK_TURNS calls. Says on log what it did, and once when the link changes. */
+#define DP_PORT_LINK_TURNS 10u
 void dp_port_maintain(struct dp_port *port, FILE *log);
+
+/* Any thread. Whether the port has a wire; says it as a sentence, such as "port net_af_xdp0:
+ * interface eth1 is gone". */
+enum dp_link dp_port_link(const struct dp_port *port, char *sentence, size_t bytes);
 
 /* A worker, before it touches one of its queues. False: note that it was let go, and leave it. */
 static inline bool dp_port_running(const struct dp_port *port)

@@ -251,6 +251,7 @@ uint32_t machine_log_rings(const struct machine *m, struct msg_ring **rings)
 static enum ops_level dataplane_health(void *ctx, char *sentence, size_t bytes)
 {
 	const struct machine *m = ctx;
+	uint32_t up = 0;
 
 	for (uint32_t p = 0; p < m->ports; p++) {
 		if (atomic_load_explicit(&m->port[p]->failed, memory_order_relaxed)) {
@@ -262,6 +263,15 @@ static enum ops_level dataplane_health(void *ctx, char *sentence, size_t bytes)
 			snprintf(sentence, bytes, "port %s is being reset", m->port[p]->name);
 			return OPS_YELLOW;
 		}
+	}
+	for (uint32_t p = 0; p < m->ports; p++)
+		up += dp_port_link(m->port[p], sentence, bytes) == DP_LINK_UP;
+	for (uint32_t p = 0; p < m->ports; p++) {
+		enum dp_link link = dp_port_link(m->port[p], sentence, bytes);
+
+		/* Nobody comes in without any link; a port that comes back needs no restart. */
+		if (link != DP_LINK_UP)
+			return up && link == DP_LINK_DOWN ? OPS_YELLOW : OPS_RED;
 	}
 	snprintf(sentence, bytes, "%u ports, %u workers", m->ports, m->workers);
 	return OPS_GREEN;

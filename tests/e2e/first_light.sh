@@ -9,7 +9,8 @@
 #   5. Redis and then PostgreSQL are killed: play goes on, /health says so, newcomers are told to try later and
 #      may with the same ticket, who leaves meanwhile is saved afterwards, recovery is automatic;
 #   6. SIGTERM, start again: everyone is where they were;
-#   7. kill -9, start again: it serves.
+#   7. kill -9, start again: it serves;
+#   8. the wire is cut and mended: /health says so, and it serves again.
 #
 # Leaves nothing behind: no process, namespace, interface or file.
 set -uo pipefail
@@ -100,5 +101,13 @@ step "the server is killed and starts again"
 kill_hard "$stage_dir/stormweir.pid"
 stage_server_start || die "the server did not start after kill -9"
 bots_run after_kill 3001 40 --seconds 2 --connects-per-s 200 || die "nobody could join after kill -9"
+
+step "the wire is cut and mended"
+# shellcheck disable=SC2154 # the stage's
+stage_client ip link set "$stage_client_end" down || die "the wire was not cut"
+health_until "says dataplane" says_red dataplane
+stage_client ip link set "$stage_client_end" up || die "the wire was not mended"
+health_until "is good again" stage_healthy
+bots_run after_cut 3001 40 --seconds 2 --connects-per-s 200 || die "nobody could join after the cut"
 stage_server_stop || die "the server did not stop in order"
 e2e_passed
