@@ -37,6 +37,7 @@ fail() {
 }
 
 start() {
+	: >"$dir/log" # now, not when the server's shell gets to it: the last run's "ready" is in it
 	"$bin/stormweir-echo" --no-huge --no-pci -m 128 -l 0 --file-prefix="$id" --log-level=error \
 		--vdev="net_af_xdp0,iface=$id,busy_budget=0" -- --port net_af_xdp0 \
 		--address 10.201.1.1/24 --udp-port 7777 --peers 64 --packet-max 32768 \
