@@ -46,6 +46,16 @@ static uint32_t compare(const struct script *script, uint32_t client, uint32_t l
 			fields[i].name, (unsigned long long)fields[i].ours,
 			(unsigned long long)fields[i].stock);
 	}
+	/* nothing gets lost on the way: what a stock client drops it drops of both */
+	if (script->clean && script_end_quiet[end] && ours->down_loose < stock->down_loose) {
+		found++;
+		fprintf(stderr,
+			"seed %llu: client %u, life %u (%s): %llu unreliable messages came, "
+			"stock %llu\n",
+			(unsigned long long)script->seed, client, life, script_end_name[end],
+			(unsigned long long)ours->down_loose,
+			(unsigned long long)stock->down_loose);
+	}
 	return found;
 }
 

@@ -98,7 +98,8 @@ int enet_socket_send(
 	for (size_t i = 0; i < count; i++) {
 		if (buffers[i].dataLength > sizeof data - bytes)
 			abort();
-		memcpy(data + bytes, buffers[i].data, buffers[i].dataLength);
+		if (buffers[i].dataLength) /* an empty packet has no data */
+			memcpy(data + bytes, buffers[i].data, buffers[i].dataLength);
 		bytes += buffers[i].dataLength;
 	}
 	netsim_send(stock.sim, stock.sockets[socket],
