@@ -54,3 +54,34 @@ function(sw_test name)
 		set_tests_properties(${name} PROPERTIES RESOURCE_LOCK "${arg_LOCKS}")
 	endif()
 endfunction()
+
+# sw_fuzz(<FOLDER_NAME_fuzz> SOURCES ... LINKS ...): a libFuzzer target, in the fuzz preset only. SOURCES
+# are the target and the files under test, compiled again with coverage: the libraries have none. ./dev
+# fuzz finds it by its name, and its seeds in FOLDER/NAME_corpus.
+function(sw_fuzz name)
+	cmake_parse_arguments(arg "" "" "SOURCES;LINKS" ${ARGN})
+	if(NOT SW_FUZZ)
+		return()
+	endif()
+	file(RELATIVE_PATH here ${CMAKE_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
+	string(REPLACE "/" "_" here ${here})
+	if(NOT name MATCHES "^${here}_(.+_)?fuzz$")
+		message(FATAL_ERROR "${name}: a fuzz target here is called ${here}_fuzz or ${here}_..._fuzz")
+	endif()
+	add_executable(${name} ${arg_SOURCES})
+	target_link_libraries(${name} PRIVATE ${arg_LINKS})
+	target_compile_options(${name} PRIVATE -fsanitize=fuzzer)
+	target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+endfunction()
+
+# sw_fuzz_replay(<name> SOURCES target replay_made [LINKS ...] [CORPUS folder ...]): the same target as a
+# test without a fuzzer; see tests/fuzz/replay.h.
+function(sw_fuzz_replay name)
+	cmake_parse_arguments(arg "" "" "SOURCES;LINKS;CORPUS" ${ARGN})
+	sw_test(${name} SOURCES ${arg_SOURCES} ${CMAKE_SOURCE_DIR}/tests/fuzz/replay_main.c LINKS ${arg_LINKS}
+		LABELS pure ARGS ${arg_CORPUS})
+	if(TARGET ${name})
+		sw_include_root(tests root)
+		target_include_directories(${name} PRIVATE ${root})
+	endif()
+endfunction()

@@ -1,47 +1,10 @@
-/* Replays the fuzz target without a fuzzer: every file of the corpus folder given as argument, and
- * messages of every kind with seeded damage. Proves that none of them breaks the target's checks,
- * nor, under asan, reads out of bounds. */
-#include <dirent.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
+/* Made-up inputs for client_message_fuzz.c: messages of every kind with seeded damage. */
 #include "proto/client.pb-c.h"
 #include "proto/message_types.h"
 #include "simulation/random.h"
+#include "tests/fuzz/replay.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static uint32_t replay_folder(const char *path)
-{
-	DIR *folder = opendir(path);
-	struct dirent *entry;
-	uint32_t files = 0;
-
-	if (!folder) {
-		fprintf(stderr, "%s: cannot be read\n", path);
-		exit(1);
-	}
-	while ((entry = readdir(folder))) {
-		char name[1024];
-		uint8_t bytes[4096];
-		FILE *file;
-		size_t n;
-
-		if (entry->d_name[0] == '.')
-			continue;
-		snprintf(name, sizeof(name), "%s/%s", path, entry->d_name);
-		file = fopen(name, "rb");
-		if (!file)
-			continue;
-		n = fread(bytes, 1, sizeof(bytes), file);
-		fclose(file);
-		LLVMFuzzerTestOneInput(bytes, n);
-		files++;
-	}
-	closedir(folder);
-	return files;
-}
+#define INPUTS 3000u
 
 /* One record: a valid message, most of the time damaged. */
 static uint32_t record(uint64_t *seed, uint32_t sequence, uint8_t *out)
@@ -77,12 +40,9 @@ static uint32_t record(uint64_t *seed, uint32_t sequence, uint8_t *out)
 	return 2 + count;
 }
 
-int main(int argc, char **argv)
+uint32_t replay_made(uint64_t seed)
 {
-	uint64_t seed = 2026;
-	uint32_t inputs = 0, files = argc > 1 ? replay_folder(argv[1]) : 0;
-
-	for (; inputs < 3000; inputs++) {
+	for (uint32_t input = 0; input < INPUTS; input++) {
 		uint8_t bytes[8 * 256];
 		uint32_t used = 0, records = 1 + sim_random_below(&seed, 8);
 
@@ -90,6 +50,5 @@ int main(int argc, char **argv)
 			used += record(&seed, 1 + i * 8, bytes + used);
 		LLVMFuzzerTestOneInput(bytes, used);
 	}
-	printf("seed 2026, %u damaged inputs, %u files: all safe\n", inputs, files);
-	return 0;
+	return INPUTS;
 }

@@ -1,7 +1,8 @@
 # bench.sh: ./dev bench and ./dev fuzz. Sourced by ./dev.
 #
 # A benchmark is a script perf/bench_NAME.sh; it gets the folder of the release build as its argument. A
-# fuzz target is a program FOLDER_NAME_fuzz of the fuzz build, its seeds, if it has any, FOLDER/NAME_corpus.
+# fuzz target is a program FOLDER_NAME_fuzz of the fuzz build (sw_fuzz in cmake/sw.cmake), its seeds, if it
+# has any, FOLDER/NAME_corpus.
 # shellcheck shell=bash
 # shellcheck disable=SC2154 # root is ./dev's
 

@@ -1,4 +1,4 @@
-/* enet_fuzz.c: a fuzz target over the whole engine: what the wire, the application and time do, in
+/* engine_fuzz.c: a fuzz target over the whole engine: what the wire, the application and time do, in
  * any order. Checks that nothing is read or written out of bounds (sanitizers), that deliveries and
  * answers keep their promises, and that after everyone has left no memory is kept.
  *
