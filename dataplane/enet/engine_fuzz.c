@@ -1,6 +1,6 @@
-/* engine_fuzz.c: a fuzz target over the whole engine: what the wire, the application and time do, in
- * any order. Checks that nothing is read or written out of bounds (sanitizers), that deliveries and
- * answers keep their promises, and that after everyone has left no memory is kept.
+/* engine_fuzz.c: a fuzz target over the whole engine: what the wire, the application and time do,
+ * in any order. Checks that nothing is read or written out of bounds (sanitizers), that deliveries
+ * and answers keep their promises, and that after everyone has left no memory is kept.
  *
  * An input is a list of steps: an opcode byte, a client byte, a length byte, and that many bytes.
  */
