@@ -1,10 +1,12 @@
 /* crowd.c: see crowd.h. */
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #include "dataplane/enet/crowd.h"
 
-#define PORT  20000u
-#define BURST 32u
+#define PORT       20000u
+#define BURST      32u
+#define LARGE_PAGE ((size_t)2 << 20)
 
 static uint32_t client_of(const struct crowd *crowd, const struct sw_enet_addr *to, uint32_t id)
 {
@@ -39,6 +41,12 @@ static bool on_deliver(void *ctx, const struct sw_enet_delivery *run, uint32_t n
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t who, number;
 
+		if (crowd->mute) { /* the clients' memory is not what is measured */
+			if (sw_enet_send(crowd->engine, run[i].peer, run[i].channel, run[i].flags,
+				    run[i].payload, run[i].bytes))
+				crowd->disorder++;
+			continue;
+		}
 		if (run[i].bytes != CROWD_PAYLOAD) {
 			crowd->disorder++;
 			continue;
@@ -194,7 +202,11 @@ bool crowd_new(struct crowd *crowd, const struct sw_enet_config *config, uint32_
 	if (!crowd->memory_bytes || count > CROWD_CLIENTS_MAX || per_source < 1 ||
 		per_source > 4095)
 		return false;
-	crowd->memory = aligned_alloc(64, crowd->memory_bytes);
+	/* large pages where there are some: a dataplane has its memory in them */
+	crowd->memory = aligned_alloc(
+		LARGE_PAGE, (crowd->memory_bytes + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE);
+	if (crowd->memory)
+		madvise(crowd->memory, crowd->memory_bytes, MADV_HUGEPAGE);
 	crowd->clients = calloc(count, sizeof *crowd->clients);
 	crowd->said = malloc(crowd->said_max * sizeof *crowd->said);
 	if (crowd->memory && crowd->clients && crowd->said)

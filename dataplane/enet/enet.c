@@ -93,7 +93,7 @@ static size_t lay_out(struct sw_enet *e, uint8_t *memory, const struct sw_enet_c
 	size_t at = 0, peers = config->peers_max;
 
 	(void)carve(memory, &at, sizeof *e);
-	/* hot state of peers, 288 bytes each, and cold state, 216 */
+	/* hot state of peers, 320 bytes each, and cold state, 200 */
 	e->peers = carve(memory, &at, peers * sizeof *e->peers);
 	e->cold = carve(memory, &at, peers * sizeof *e->cold);
 	/* table of peers, at most half full, 8 bytes a slot */
@@ -201,7 +201,7 @@ void sw_enet_peer_info(const struct sw_enet *e, uint32_t index, struct sw_enet_p
 	info->reliable_in_flight_bytes = peer->in_flight_bytes;
 	info->throttle = peer->throttle;
 	info->packets_lost = e->cold[index].packets_lost;
-	info->packets_sent = e->cold[index].packets_sent;
+	info->packets_sent = peer->packets_sent;
 }
 
 uint32_t sw_enet_peers(const struct sw_enet *e)

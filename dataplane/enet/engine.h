@@ -159,6 +159,9 @@ struct peer {
 	uint64_t earliest_timeout_ms; /* 0: none */
 	uint64_t ack_ms;              /* last acknowledgement received */
 	uint64_t heard_ms;            /* last valid datagram */
+	uint64_t packets_sent;
+	uint64_t bandwidth_epoch_ms;
+	uint32_t bandwidth_bytes; /* queued since */
 	uint8_t throttle, throttle_limit, throttle_counter;
 
 	/* in */
@@ -172,7 +175,7 @@ struct peer {
 	struct channel channel[CHANNELS_INLINE];
 	uint32_t channel_index; /* block of block indices of the further channels; NIL until used */
 	uint8_t ack[ACKS_INLINE][WIRE_ACKNOWLEDGE_BYTES];
-};
+} __attribute__((aligned(64))); /* beside a million others each line and page costs */
 
 /* What they seldom touch. */
 struct peer_cold {
@@ -180,12 +183,10 @@ struct peer_cold {
 	uint32_t throttle_interval_ms, throttle_acceleration, throttle_deceleration;
 	uint64_t throttle_epoch_ms;
 	uint32_t last_rtt_ms, last_variance_ms, lowest_rtt_ms, highest_variance_ms;
-	uint64_t bandwidth_epoch_ms;
-	uint32_t bandwidth_bytes; /* queued since */
 	uint32_t connect_data;
 	uint32_t leave_data;  /* what the client said, or what it is told */
 	uint8_t leave_reason; /* enum sw_enet_gone */
-	uint64_t packets_lost, packets_sent;
+	uint64_t packets_lost;
 	uint32_t unsequenced[WIRE_UNSEQUENCED_WINDOW / 32];
 };
 

@@ -28,18 +28,23 @@ void peer_prefetch(const struct sw_enet *e, uint64_t hash)
 	__builtin_prefetch(&e->table[(uint32_t)hash & e->table_mask]);
 }
 
-/* The peer that peer_find will most likely return; its slot has been prefetched. */
+/* The peer that peer_find will most likely return: its tag is enough here. Its slot has been
+ * prefetched, and those it may have been pushed on to share the line as a rule. */
 void peer_prefetch_found(const struct sw_enet *e, uint64_t hash)
 {
 	const struct peer_slot *slot = &e->table[(uint32_t)hash & e->table_mask];
 	const uint8_t *peer;
 
-	if (slot->peer == NIL || slot->tag != (uint32_t)hash)
+	for (uint32_t at = (uint32_t)hash; slot->peer != NIL && slot->tag != (uint32_t)hash;)
+		slot = &e->table[++at & e->table_mask];
+	if (slot->peer == NIL)
 		return;
 	peer = (const uint8_t *)&e->peers[slot->peer];
 	__builtin_prefetch(peer);
 	__builtin_prefetch(peer + 64);
 	__builtin_prefetch(peer + 128);
+	__builtin_prefetch(peer + 192);
+	__builtin_prefetch(peer + 256);
 }
 
 uint32_t peer_find(
@@ -138,6 +143,7 @@ uint32_t peer_new(struct sw_enet *e, const struct half_open *half)
 		.rtt_ms = RTT_DEFAULT_MS,
 		.ack_ms = e->now_ms,
 		.heard_ms = e->now_ms,
+		.bandwidth_epoch_ms = e->now_ms,
 		.throttle = THROTTLE_SCALE,
 		.throttle_limit = THROTTLE_SCALE,
 		.channel_index = NIL,
@@ -152,7 +158,6 @@ uint32_t peer_new(struct sw_enet *e, const struct half_open *half)
 		.throttle_deceleration = half->throttle[2],
 		.last_rtt_ms = RTT_DEFAULT_MS,
 		.lowest_rtt_ms = RTT_DEFAULT_MS,
-		.bandwidth_epoch_ms = e->now_ms,
 		.connect_data = half->data,
 	};
 	e->peers_used++;

@@ -63,25 +63,25 @@ void rtt_acknowledge(struct sw_enet *e, uint32_t index, uint32_t rtt_ms)
 void rtt_bandwidth(struct sw_enet *e, uint32_t index)
 {
 	struct peer *peer = &e->peers[index];
-	struct peer_cold *cold = &e->cold[index];
-	uint64_t elapsed = e->now_ms - cold->bandwidth_epoch_ms, allowed, limit = THROTTLE_SCALE;
-	uint32_t ours = e->config.outgoing_bandwidth, theirs = cold->incoming_bandwidth;
+	uint64_t elapsed = e->now_ms - peer->bandwidth_epoch_ms, allowed, limit = THROTTLE_SCALE;
+	uint32_t ours = e->config.outgoing_bandwidth, theirs;
 
 	if (elapsed < BANDWIDTH_INTERVAL_MS)
 		return;
+	theirs = e->cold[index].incoming_bandwidth;
 	if (ours || theirs) {
 		allowed = ours && (!theirs || ours < theirs) ? ours : theirs;
 		allowed = allowed * elapsed / 1000;
-		if (cold->bandwidth_bytes > allowed)
-			limit = allowed * THROTTLE_SCALE / cold->bandwidth_bytes;
+		if (peer->bandwidth_bytes > allowed)
+			limit = allowed * THROTTLE_SCALE / peer->bandwidth_bytes;
 		if (limit == 0)
 			limit = 1;
 	}
 	peer->throttle_limit = (uint8_t)limit;
 	if (peer->throttle > limit)
 		peer->throttle = (uint8_t)limit;
-	cold->bandwidth_epoch_ms = e->now_ms;
-	cold->bandwidth_bytes = 0;
+	peer->bandwidth_epoch_ms = e->now_ms;
+	peer->bandwidth_bytes = 0;
 }
 
 /* The reliable window of a direction from its two limits in bytes/s, 0 for none. */

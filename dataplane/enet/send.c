@@ -18,7 +18,7 @@ static void queue_command(struct sw_enet *e, uint32_t index, struct channel *cha
 	block->channel = head[1];
 	block->seq = wire_get16(head + 2);
 	block->out.order = peer->order++;
-	e->cold[index].bandwidth_bytes += block->bytes; /* asked for, also if throttled */
+	peer->bandwidth_bytes += block->bytes; /* asked for, also if throttled */
 	if (!(head[0] & WIRE_ACK_FLAG)) {
 		block->aux = wire_get16(head + 4);
 		list_push(e, &peer->unreliable, at);

@@ -185,14 +185,14 @@ static uint32_t put_commands(struct sw_enet *e, uint32_t index, uint8_t *out, ui
 			continue;
 		if (block->bytes > peer->mtu - at)
 			return at;
-		/* A whole block is a copy of known length, where there is room for it; what is beyond
-		 * the command is written over, or not sent. */
+		/* A whole block is a copy of known length, where there is room for it; what is
+		 * beyond the command is written over, or not sent. */
 		if (block->chain == NIL && peer->mtu - at >= BLOCK_DATA)
 			memcpy(out + at, block->data, BLOCK_DATA);
 		else
 			block_read(e, next, out + at);
 		at += block->bytes;
-		e->cold[index].packets_sent++;
+		peer->packets_sent++;
 		if (next == reliable)
 			reliable_sent(e, index, next);
 		else
