@@ -17,6 +17,7 @@
 #define QUIET_MS  600000u /* by then what is reliable has arrived */
 #define END_MS    150000u /* and by then an end is known to both */
 #define LINGER_MS 500u    /* a clean network has brought the unreliable by then */
+#define REUSE_MS  2000u   /* what was sent to the last one on a host has arrived */
 #define SETTLE_MS 60000u
 
 enum message_kind { RELIABLE, UNRELIABLE, UNSEQUENCED, KINDS };
@@ -50,7 +51,8 @@ struct life {
 
 struct client {
 	ENetHost *host;
-	bool owns;
+	uint32_t owner;    /* of the host: itself, or a client before */
+	uint64_t freed_ms; /* of an owner: when one of its host last ended */
 	uint64_t paused_until_ms, pause_again_ms;
 	struct life *lives;
 	uint32_t at;
@@ -447,13 +449,14 @@ static void life_check(struct run *run, struct life *life)
 
 static void life_step(struct run *run, struct life *life, uint64_t now_ms)
 {
+	const struct client *owner = &run->client[run->client[life->client].owner];
 	bool early = life->state == LIFE_STEPS || life->state == LIFE_QUIET;
 
 	if (early && (life->client_over || (life->outcome->server_connected && !life->server_here)))
 		life_breaks(run, life);
 	switch (life->state) {
 	case LIFE_WAITS:
-		if (now_ms >= life->next_ms)
+		if (now_ms >= life->next_ms && now_ms >= owner->freed_ms + REUSE_MS)
 			life_connect(run, life, now_ms);
 		break;
 	case LIFE_CONNECTS:
@@ -518,6 +521,7 @@ static void client_event(struct run *run, const ENetEvent *event)
 		if (life->client_over)
 			violation(run, life, "the client was told twice");
 		life->client_over = true;
+		run->client[run->client[life->client].owner].freed_ms = netsim_now_ms(run->sim);
 		outcome->client_told = true;
 		outcome->client_data = event->data;
 	} else {
@@ -559,7 +563,7 @@ static bool run_step(struct run *run)
 	for (uint32_t i = 0; i < script->client_count; i++) {
 		struct client *client = &run->client[i];
 
-		if (client->owns && now_ms >= client->paused_until_ms) {
+		if (client->owner == i && now_ms >= client->paused_until_ms) {
 			while (enet_host_service(client->host, &event, 0) > 0)
 				client_event(run, &event);
 		}
@@ -577,7 +581,7 @@ static void clients_new(struct run *run)
 		const struct client_script *script = &run->script->client[i];
 		struct client *client = &run->client[i];
 
-		client->owns = !script->shares;
+		client->owner = script->shares ? run->client[i - 1].owner : i;
 		client->host = script->shares ? run->client[i - 1].host
 					      : enet_host_create(NULL, SCRIPT_CLIENTS, 0, 0, 0);
 		client->lives = calloc(SCRIPT_LIVES, sizeof *client->lives);
@@ -586,7 +590,7 @@ static void clients_new(struct run *run)
 		client->host->randomSeed = (enet_uint32)(run->script->seed * 31 + i);
 		if (run->script->checksum)
 			client->host->checksum = enet_crc32;
-		if (run->script->compression && client->owns)
+		if (run->script->compression && client->owner == i)
 			enet_host_compress_with_range_coder(client->host);
 		for (uint32_t k = 0; k < script->lives; k++) {
 			struct life *life = &client->lives[k];
@@ -626,7 +630,7 @@ void differential_run(const struct script *script, bool ours, struct run_result 
 	if (!server_free(run->server))
 		violation(run, &run->client[0].lives[0], "the server kept peers or memory");
 	for (uint32_t i = 0; i < script->client_count; i++) {
-		if (run->client[i].owns)
+		if (run->client[i].owner == i)
 			enet_host_destroy(run->client[i].host);
 		free(run->client[i].lives);
 	}
