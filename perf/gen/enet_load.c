@@ -7,6 +7,7 @@ static struct {
 	struct flow *flow;
 	struct enet_wire wire;
 	uint32_t clients;
+	bool sending;
 } self;
 
 static bool turn(void *ctx, uint64_t now_ns)
@@ -17,6 +18,8 @@ static bool turn(void *ctx, uint64_t now_ns)
 	received = self.wire.receive(self.wire.ctx, self.flow, now_ns);
 	flow_step(self.flow, self.wire.room(self.wire.ctx), now_ns);
 	sent = self.wire.flush(self.wire.ctx);
+	if (self.wire.flood)
+		self.wire.flood(self.wire.ctx, self.sending, now_ns);
 	return received || sent;
 }
 
@@ -43,6 +46,7 @@ static bool connect_all(void *ctx)
 static void send_on(void *ctx, bool on, uint64_t now_ns)
 {
 	(void)ctx;
+	self.sending = on;
 	flow_send(self.flow, on, now_ns);
 }
 

@@ -13,6 +13,8 @@ struct enet_wire {
 	uint32_t (*receive)(void *ctx, struct flow *flow, uint64_t now_ns);
 	uint32_t (*room)(void *ctx);  /* datagrams that can be begun */
 	uint32_t (*flush)(void *ctx); /* sends what is begun; returns datagrams that left */
+	/* Sends what is due of a flood, if there is one; NULL: the wire cannot. */
+	void (*flood)(void *ctx, bool on, uint64_t now_ns);
 	void (*report)(void *ctx, FILE *out);
 };
 

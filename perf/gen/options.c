@@ -20,6 +20,7 @@
 	X("rxd", 'R', 64, 32768, rxd, false, "receive descriptors (1024)") \
 	X("txd", 'T', 64, 32768, txd, false, "transmit descriptors (1024)") \
 	X("total-num-mbufs", 'm', 0, 4194304, mbufs, false, "buffers, 0: computed (0)") \
+	X("flood", 'F', 0, UINT32_MAX, flood, false, "CONNECTs/s from invented sources while messages are sent (0)") \
 	X("client-ports", 'P', 1, 60000, ports_per_address, false, "clients of one address, each with its own UDP port (50000)")
 /* clang-format on */
 

@@ -7,14 +7,17 @@
 #include <rte_prefetch.h>
 
 #include "common/mono.h"
+#include "dataplane/lean_client.h"
 #include "perf/gen/port_wire.h"
 
-#define PENDING_MAX  4096u /* a full ring of the server's must not stop us from emptying ours */
-#define SPARE        32u
-#define RESOLVE_NS   (5 * NS_PER_S)
-#define CHECK_EVERY  16u /* frames: one of so many is verified completely, checksums too */
-#define UDP_AT       (PACKET_ETH_BYTES + PACKET_IPV4_BYTES)
-#define HEADER_BYTES (UDP_AT + PACKET_UDP_BYTES)
+#define FLOOD_IP      0xc6120000u /* 198.18.0.0/15: for benchmarks, nobody's */
+#define FLOOD_SOURCES 8192u
+#define PENDING_MAX   4096u /* a full ring of the server's must not stop us from emptying ours */
+#define SPARE         32u
+#define RESOLVE_NS    (5 * NS_PER_S)
+#define CHECK_EVERY   16u /* frames: one of so many is verified completely, checksums too */
+#define UDP_AT        (PACKET_ETH_BYTES + PACKET_IPV4_BYTES)
+#define HEADER_BYTES  (UDP_AT + PACKET_UDP_BYTES)
 
 struct link {
 	struct packet_link link;
@@ -30,6 +33,10 @@ struct port_wire {
 	uint32_t first, pending; /* of tx */
 	uint32_t spares, unchecked;
 	struct link *links; /* one line a client */
+	struct link *flood_links;
+	uint64_t flood_at_ns, flood_due_ns; /* when it was looked at; time not yet spent */
+	uint64_t flood_frames, flood_bytes, flood_replies, flood_reply_bytes; /* of UDP payload */
+	uint32_t flood_seed;
 	struct rte_mbuf *out;
 	struct rte_mbuf *tx[2 * PENDING_MAX], *rx[DP_BURST_MAX], *spare[SPARE];
 	uint64_t frames_in, frames_out, other, bad, tx_full, no_mbuf;
@@ -61,6 +68,14 @@ struct port_wire *port_wire_new(const struct gen_options *options, struct dp_por
 		fprintf(stderr, "gen: no memory for %u clients\n", clients);
 		goto fail;
 	}
+	wire->flood_seed = options->flow.seed | 1;
+	if (options->flood) {
+		wire->flood_links = aligned_alloc(64, FLOOD_SOURCES * sizeof(*wire->flood_links));
+		if (!wire->flood_links) {
+			fprintf(stderr, "gen: no memory for a flood\n");
+			goto fail;
+		}
+	}
 	return wire;
 fail:
 	port_wire_free(wire);
@@ -73,6 +88,7 @@ void port_wire_free(struct port_wire *wire)
 		return;
 	rte_pktmbuf_free_bulk(wire->tx + wire->first, wire->pending);
 	rte_pktmbuf_free_bulk(wire->spare, wire->spares);
+	free(wire->flood_links);
 	free(wire->links);
 	free(wire);
 }
@@ -131,10 +147,8 @@ static uint8_t *begin(void *ctx, uint32_t client)
 			 : NULL;
 }
 
-static void end(void *ctx, uint32_t client, uint32_t bytes)
+static void end_on(struct port_wire *wire, const struct packet_link *link, uint32_t bytes)
 {
-	struct port_wire *wire = ctx;
-	const struct packet_link *link = &wire->links[client].link;
 	bool offload = wire->port->tx_checksum_offload;
 
 	if (offload) {
@@ -146,6 +160,61 @@ static void end(void *ctx, uint32_t client, uint32_t bytes)
 	push(wire, wire->out,
 		packet_link_write(link, rte_pktmbuf_mtod(wire->out, uint8_t *), bytes,
 			wire->ip_id++, offload));
+}
+
+static void end(void *ctx, uint32_t client, uint32_t bytes)
+{
+	struct port_wire *wire = ctx;
+
+	end_on(wire, &wire->links[client].link, bytes);
+}
+
+/* One CONNECT of an invented source with an invented connect id. */
+static bool flood_one(struct port_wire *wire)
+{
+	const struct packet_link *link;
+	struct lean_client client;
+	uint32_t bytes;
+
+	wire->flood_seed = wire->flood_seed * 1664525u + 1013904223u;
+	link = &wire->flood_links[wire->flood_seed >> 8 & (FLOOD_SOURCES - 1)].link;
+	wire->out = new_mbuf(wire);
+	if (!wire->out)
+		return false;
+	bytes = lean_connect(&client, wire->flood_seed, (uint16_t)(wire->flood_seed % 4095), 0, 1,
+		rte_pktmbuf_mtod_offset(wire->out, uint8_t *, link->bytes));
+	end_on(wire, link, bytes);
+	wire->flood_frames++;
+	wire->flood_bytes += bytes;
+	return true;
+}
+
+/* A burst at most, and none while the port is full: what the clients say comes first. */
+static void flood(void *ctx, bool on, uint64_t now_ns)
+{
+	struct port_wire *wire = ctx;
+	uint64_t step_ns_1024 = NS_PER_S * 1024 / (wire->options->flood ? wire->options->flood : 1);
+
+	if (!wire->options->flood)
+		return;
+	if (!on) {
+		wire->flood_at_ns = 0;
+		return;
+	}
+	wire->flood_due_ns += wire->flood_at_ns ? (now_ns - wire->flood_at_ns) * 1024 : 0;
+	wire->flood_at_ns = now_ns;
+	/* what the port did not take is not made up for */
+	if (wire->flood_due_ns > wire->options->burst * step_ns_1024)
+		wire->flood_due_ns = wire->options->burst * step_ns_1024;
+	while (!wire->pending && wire->flood_due_ns >= step_ns_1024) {
+		for (uint32_t i = 0; i < wire->options->burst && wire->flood_due_ns >= step_ns_1024;
+			i++) {
+			if (!flood_one(wire))
+				return;
+			wire->flood_due_ns -= step_ns_1024;
+		}
+		flush(wire);
+	}
 }
 
 static uint32_t room(void *ctx)
@@ -235,6 +304,11 @@ static void take(
 	ip = packet_get32(frame + 30);
 	port = packet_get16(frame + UDP_AT + 2);
 	udp_bytes = packet_get16(frame + UDP_AT + 4);
+	if (ip - FLOOD_IP < FLOOD_SOURCES && wire->flood_links && udp_bytes >= PACKET_UDP_BYTES) {
+		wire->flood_replies++;
+		wire->flood_reply_bytes += udp_bytes - PACKET_UDP_BYTES;
+		return;
+	}
 	client = (ip - wire->from_ip) * wire->options->ports_per_address + port - first;
 	if (ip - wire->from_ip >= wire->addresses || port < first ||
 		client >= wire->options->flow.clients || udp_bytes < PACKET_UDP_BYTES ||
@@ -307,6 +381,12 @@ bool port_wire_resolve(struct port_wire *wire)
 		packet_link_build(&wire->links[i].link, &local, wire->to_mac, wire->to_ip,
 			(uint16_t)wire->options->to_port);
 	}
+	for (uint32_t i = 0; wire->flood_links && i < FLOOD_SOURCES; i++) {
+		local.ip = FLOOD_IP + i;
+		local.udp_port = (uint16_t)(1024 + i * 7);
+		packet_link_build(&wire->flood_links[i].link, &local, wire->to_mac, wire->to_ip,
+			(uint16_t)wire->options->to_port);
+	}
 	return true;
 }
 
@@ -319,11 +399,21 @@ static void report(void *ctx, FILE *out)
 		"\nbad_frames %" PRIu64 "\ntx_full %" PRIu64 "\nno_mbuf %" PRIu64 "\n",
 		wire->frames_in, wire->frames_out, wire->other, wire->bad, wire->tx_full,
 		wire->no_mbuf);
+	if (wire->flood_links)
+		fprintf(out,
+			"flood_frames %" PRIu64 "\nflood_bytes %" PRIu64 "\nflood_replies %" PRIu64
+			"\nflood_reply_bytes %" PRIu64 "\n",
+			wire->flood_frames, wire->flood_bytes, wire->flood_replies,
+			wire->flood_reply_bytes);
 }
 
 void port_wire_ops(struct port_wire *wire, struct enet_wire *ops, struct flow_ops *flow_ops)
 {
-	*ops = (struct enet_wire){
-		.ctx = wire, .receive = receive, .room = room, .flush = flush, .report = report};
+	*ops = (struct enet_wire){.ctx = wire,
+		.receive = receive,
+		.room = room,
+		.flush = flush,
+		.flood = flood,
+		.report = report};
 	*flow_ops = (struct flow_ops){.ctx = wire, .begin = begin, .end = end};
 }
