@@ -1,14 +1,18 @@
 /* stormweir-bench-handshakes COMMIT FOLDER: W11, transport only: connects a second of one core, by
  * the server's CPU time. Ours: the engine from memory, without a port, and the client's reading of
  * VERIFY_CONNECT counts against us. Stock: libenet on a kernel socket over loopback; the client is
- * another socket of this thread, and its calls are not counted. */
+ * another socket of this thread, and its calls are not counted. With a signed ticket: a handshake
+ * and admission's check of the ticket for each, in one thread, against the bare verification of a
+ * signature; the hand-over between the two and Redis are not in it. */
 #include <arpa/inet.h>
 #include <enet/enet.h>
+#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "control/admission/ticket.h"
 #include "dataplane/enet/crowd.h"
 #include "perf/engine/samples.h"
 
@@ -17,8 +21,16 @@
 #define BATCH  96u   /* under way at once: a socket's buffer holds so many */
 #define BURST  32u
 #define ROUNDS 40u
+#define SIGNED 960u
+#define NOW_S  1700000000u /* tickets are checked against a time that is given */
 
 static struct samples samples;
+static struct {
+	struct config_ticket_key key;
+	uint8_t secret[TICKET_SECRET_KEY_BYTES], data[TICKET_BYTES_MAX];
+	uint8_t signature[crypto_sign_BYTES];
+	size_t bytes;
+} ticket;
 static struct crowd crowd;
 static struct {
 	ENetHost *host;
@@ -26,37 +38,91 @@ static struct {
 	struct lean_client clients[STOCK];
 } stock;
 
-static void ours(uint32_t round)
+/* count clients connect, and leave outside of the clock. */
+static void handshakes(uint32_t count, struct samples_clock *clock)
 {
 	static uint8_t frames[BATCH][LEAN_CONNECT_BYTES];
 	struct sw_enet_datagram connects[BATCH];
-	struct samples_clock clock = {0};
 
-	for (uint32_t base = 0; base < OURS; base += BATCH) {
+	for (uint32_t base = 0; base < count; base += BATCH) {
 		for (uint32_t i = 0; i < BATCH; i++)
 			connects[i] =
 				(struct sw_enet_datagram){.from = crowd_address(&crowd, base + i),
 					.bytes = crowd_connect_bytes(&crowd, base + i, frames[i]),
 					.data = frames[i]};
-		samples_start(&clock);
+		samples_start(clock);
 		for (uint32_t i = 0; i < BATCH; i += BURST) {
 			sw_enet_rx(crowd.engine, connects + i, BURST, NULL, crowd.now_ms);
 			sw_enet_service(crowd.engine, crowd.now_ms);
 		}
 		crowd_pump(&crowd);
 		sw_enet_service(crowd.engine, crowd.now_ms);
-		samples_stop(&clock);
+		samples_stop(clock);
 	}
-	if (sw_enet_peers(crowd.engine) != OURS) {
-		fprintf(stderr, "W11: %u of %u connected\n", sw_enet_peers(crowd.engine), OURS);
+	if (sw_enet_peers(crowd.engine) != count) {
+		fprintf(stderr, "W11: %u of %u connected\n", sw_enet_peers(crowd.engine), count);
 		exit(1);
 	}
-	samples.value[0][round] = OURS * 1e9 / (double)clock.cpu_ns;
-	samples.kept[0][round] = samples_quiet(&clock);
-	for (uint32_t i = 0; i < OURS; i++)
+	for (uint32_t i = 0; i < count; i++)
 		crowd_leave(&crowd, i);
 	crowd_pump(&crowd);
 	crowd_run(&crowd, 20, 10);
+}
+
+static void put(uint32_t side, uint32_t round, uint32_t count, const struct samples_clock *clock)
+{
+	samples.value[side][round] = count * 1e9 / (double)clock->cpu_ns;
+	samples.kept[side][round] = samples_quiet(clock);
+}
+
+static void ours(uint32_t round)
+{
+	struct samples_clock clock = {0};
+
+	handshakes(OURS, &clock);
+	put(0, round, OURS, &clock);
+}
+
+static void ticket_make(void)
+{
+	struct ticket content = {.account_id = 1,
+		.character_id = 2,
+		.issued_unix_s = NOW_S,
+		.expires_unix_s = NOW_S + 600,
+		.realm_id = 1,
+		.name = "Benchmark"};
+
+	crypto_sign_keypair(ticket.key.public_key, ticket.secret);
+	ticket.key.id = 1;
+	ticket.bytes = ticket_sign(ticket.data, &content, ticket.key.id, ticket.secret);
+	crypto_sign_detached(ticket.signature, NULL, ticket.data, ticket.bytes, ticket.secret);
+}
+
+/* A handshake and the check of a signed ticket for each; and the bare verification of a signature
+ * over as many bytes. */
+static void with_tickets(uint32_t round)
+{
+	struct samples_clock clock = {0}, bare = {0};
+	struct ticket content;
+	uint32_t good = 0;
+
+	handshakes(SIGNED, &clock);
+	samples_start(&clock);
+	for (uint32_t i = 0; i < SIGNED; i++)
+		good += ticket_check(&content, ticket.data, ticket.bytes, &ticket.key, 1, 1,
+				NOW_S) == TICKET_FAULT_NONE;
+	samples_stop(&clock);
+	put(2, round, SIGNED, &clock);
+	samples_start(&bare);
+	for (uint32_t i = 0; i < SIGNED; i++)
+		good += crypto_sign_verify_detached(ticket.signature, ticket.data, ticket.bytes,
+				ticket.key.public_key) == 0;
+	samples_stop(&bare);
+	put(3, round, SIGNED, &bare);
+	if (good != 2 * SIGNED) {
+		fprintf(stderr, "W11: a good ticket was refused\n");
+		exit(1);
+	}
 }
 
 static uint32_t stock_serve(struct samples_clock *clock)
@@ -171,19 +237,25 @@ static void reference(uint32_t round)
 int main(int argc, char **argv)
 {
 	samples_init(&samples, "W11", "connects a second of CPU", argc, argv);
-	samples.sides = 2;
+	samples.sides = 4;
 	samples.side[0] = "engine";
 	samples.side[1] = "stock, sockets";
-	if (enet_initialize() || !crowd_new(&crowd, &(struct sw_enet_config){0}, OURS, 1)) {
+	samples.side[2] = "signed ticket";
+	samples.side[3] = "bare verify";
+	if (enet_initialize() || ticket_init() ||
+		!crowd_new(&crowd, &(struct sw_enet_config){0}, OURS, 1)) {
 		fprintf(stderr, "W11: no memory\n");
 		return 1;
 	}
+	ticket_make();
 	for (uint32_t round = 0; round < ROUNDS; round++) {
 		ours(round);
 		reference(round);
+		with_tickets(round);
 		samples.rounds++;
 	}
 	samples_value(&samples, "connects_per_s", 0, 500000, "higher");
+	samples_ratio(&samples, "signed_vs_bare", 2, 3, 0.8, "higher");
 	samples_ratio(&samples, "vs_stock", 0, 1, 1, "higher");
 	return samples_report(&samples) ? 0 : 1;
 }

@@ -56,21 +56,22 @@ static uint64_t cpu_ns(void)
 
 void samples_start(struct samples_clock *clock)
 {
-	if (!clock->wall_ns)
+	if (!clock->began_ns) {
 		clock->waited_at = waited_ns();
-	clock->wall_at = mono_ns();
+		clock->began_ns = mono_ns();
+	}
 	clock->cpu_at = cpu_ns();
 }
 
 void samples_stop(struct samples_clock *clock)
 {
 	clock->cpu_ns += cpu_ns() - clock->cpu_at;
-	clock->wall_ns += mono_ns() - clock->wall_at;
 }
 
 bool samples_quiet(const struct samples_clock *clock)
 {
-	return (double)(waited_ns() - clock->waited_at) <= WAIT_MAX * (double)clock->wall_ns;
+	return (double)(waited_ns() - clock->waited_at) <=
+	       WAIT_MAX * (double)(mono_ns() - clock->began_ns);
 }
 
 static int compare(const void *a, const void *b)

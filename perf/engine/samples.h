@@ -24,18 +24,18 @@ struct samples {
 	} metric[SAMPLES_METRICS_MAX];
 };
 
-/* Arguments --bench-commit and --out, priorities, CPU. */
+/* Arguments: commit and folder. This process goes first where it may (autogroup and nice -20). */
 void samples_init(
 	struct samples *samples, const char *bench, const char *unit, int argc, char **argv);
 
 /* A turn may be measured in several pieces. */
 struct samples_clock {
-	uint64_t cpu_ns, wall_ns, waited_ns;
-	uint64_t cpu_at, wall_at, waited_at;
+	uint64_t cpu_ns;                      /* of all pieces */
+	uint64_t cpu_at, began_ns, waited_at; /* this piece's start; the first one's */
 };
 void samples_start(struct samples_clock *clock);
 void samples_stop(struct samples_clock *clock);
-/* Whether it waited for a CPU at most 2 % of the time. */
+/* Whether it waited for a CPU at most 2 % of the time since the first piece. */
 bool samples_quiet(const struct samples_clock *clock);
 
 /* Metrics from the kept rounds: one side's value over another's, or the value itself. */
