@@ -164,7 +164,8 @@ int echo_options(struct sw_config *config, int argc, char **argv, FILE *errors)
 
 	sw_config_defaults(config);
 	config->dataplane.idle = CONFIG_IDLE_POLL;
-	/* The game's limits against connect floods are not what is measured here. */
+	/* The game's limits against floods of connects and probes are not what is measured here. */
+	config->dataplane.probes_per_s = config->dataplane.probes_burst = 10000000;
 	config->enet.connects_per_s = config->enet.connects_burst = 1000000;
 	config->enet.source_connects_per_s = config->enet.source_connects_burst = 1000000;
 	config->port_count = 0;
