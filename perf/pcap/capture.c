@@ -18,8 +18,9 @@ static const char *const drop_names[PACKET_DROP_COUNT] = {PACKET_DROPS(DROP_NAME
 /* Payloads up to this: bytes of ENet or of a probe. */
 #define PAYLOAD_BYTES_MAX 1400u
 
-/* ENet datagrams that the engine refuses, whoever sends them. Peer id 0xfff: "I have none yet".
- * A CONNECT (command 0x82) has 48 bytes: own id, session ids, MTU, window, channels, rates. */
+/* ENet datagrams that the engine refuses, whoever sends them (the compressed one is for a server
+ * that takes compression, as is usual). Peer id 0xfff: "I have none yet". A CONNECT (command 0x82)
+ * has 48 bytes: own id, session ids, MTU, window, channels, rates. */
 /* clang-format off */
 static const struct {
 	const char *counter;
@@ -30,7 +31,7 @@ static const struct {
 } enet_cases[] = {
 	{"refused_short_header", {0x8f}, 1, false, 0, 0},
 	{"refused_short_header", {0x8f, 0xff, 0}, 3, false, 0, 0},
-	{"refused_compressed", {0x4f, 0xff, 0x82, 0xff, 0, 1}, 6, false, 0, 0},
+	{"refused_bad_compression", {0x4f, 0xff, 0x82, 0xff, 0, 1}, 6, false, 0, 0},
 	{"refused_unknown_peer", {0x80, 5, 0, 1, 5, 0xff, 0, 1}, 8, false, 0, 0},
 	{"refused_unknown_peer", {0x80, 0, 0, 1, 0x88, 0, 0, 1, 0, 1, 0xff, 0xff}, 12, false, 0, 0},
 	{"refused_unknown_peer", {0x8f, 0xfe, 0, 1, 1, 0xff, 0, 1, 0, 1, 0, 1}, 12, false, 0, 0},
