@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <rte_eal.h>
@@ -176,10 +177,24 @@ static void explain_eal(int error, FILE *errors)
 	}
 }
 
+/* A process that was killed a moment ago holds its lock until the kernel has taken its memory
+ * apart, and whoever restarts it at once should not be refused for that. */
+static pid_t prefix_owner_that_stays(const char *prefix)
+{
+	const struct timespec look = {.tv_nsec = 50000000};
+	pid_t owner = prefix_owner(prefix);
+
+	for (int i = 0; owner && i < 60; i++) {
+		nanosleep(&look, NULL);
+		owner = prefix_owner(prefix);
+	}
+	return owner;
+}
+
 int dp_eal_init(int argc, char **argv, FILE *errors)
 {
 	const char *prefix = argument(argc, argv, "--file-prefix");
-	pid_t owner = prefix_owner(prefix ? prefix : "rte");
+	pid_t owner = prefix_owner_that_stays(prefix ? prefix : "rte");
 	int used;
 
 	if (owner) {

@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 /* Main thread, once, before any port is opened. Looks at what commonly goes wrong (no hugepages
- * left, not root, a second server under the same --file-prefix), then rte_eal_init(argc, argv).
+ * left, not root, a second server under the same --file-prefix: it gets 3 s to go), then rte_eal_init(argc, argv).
  * Returns the number of arguments that were EAL's ("program EAL... -- own..."), or -errno after it
  * has said on errors what is wrong and what to do. */
 int dp_eal_init(int argc, char **argv, FILE *errors);
