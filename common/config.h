@@ -22,6 +22,7 @@
 
 enum config_idle { CONFIG_IDLE_POLL, CONFIG_IDLE_ADAPTIVE };
 enum config_use { CONFIG_USE_OFF, CONFIG_USE_ON, CONFIG_USE_ANY };
+enum config_steering { CONFIG_STEERING_AUTO, CONFIG_STEERING_PORT, CONFIG_STEERING_SOFTWARE };
 
 struct config_port {
 	char device[CONFIG_TEXT_BYTES]; /* DPDK port name: net_af_xdp0, 0000:3b:02.0 */
@@ -29,6 +30,7 @@ struct config_port {
 	char address6[64];              /* IPv6 address/prefix; empty: no IPv6 */
 	uint32_t vlan;                  /* 802.1Q id, 0 for untagged */
 	uint32_t queues;                /* RX/TX queue pairs, spread over the dataplane lcores */
+	enum config_steering steering;  /* who decides which worker has a flow */
 	uint32_t rxd, txd;              /* descriptors per queue */
 };
 
@@ -63,6 +65,7 @@ struct sw_config {
 		uint32_t mbufs; /* per port and queue; 0: computed from rings and bursts */
 		uint32_t stats_period_s; /* 0: off */
 		uint32_t probes_per_s, probes_burst; /* per dataplane lcore */
+		uint32_t record_cycles;  /* 0: off */
 	} dataplane;
 	struct config_port ports[CONFIG_PORTS_MAX];
 	uint32_t port_count;

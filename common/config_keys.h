@@ -28,6 +28,8 @@
 	X(LCORES, "a list of lcore numbers, such as [1, 2]")                                       \
 	X(IDLE, "poll or adaptive")                                                                \
 	X(USE, "off, on or any")                                                                   \
+	X(STEERING, "auto, port or software")                                                      \
+	X(SWITCH, "on or off")                                                                     \
 	X(LEVEL, "debug, info, warn or error")
 
 /* Sections. X(path, meaning) */
@@ -74,12 +76,14 @@
 	X("dataplane.stats_period", dataplane.stats_period_s, DURATION_S, 0, 86400, "0s", "How often a line of traffic figures is logged; 0s is never.") \
 	X("dataplane.probes_per_s", dataplane.probes_per_s, INTEGER, 0, 10000000, "50000", "Probes answered per second, all sources together, per dataplane lcore; 0 answers none. Raise it where a traffic generator measures latency with them.") \
 	X("dataplane.probes_burst", dataplane.probes_burst, INTEGER, 1, 10000000, "50000", "Burst of the above.") \
+	X("dataplane.record_cycles", dataplane.record_cycles, SWITCH, 0, 0, "on", "Count cycles per stage and packets per burst; costs under 2 %.") \
 	\
 	X("ports[].device", ports[0].device, TEXT, 1, CONFIG_TEXT_BYTES - 1, NULL, "DPDK name of the port: net_af_xdp0, 0000:3b:02.0.") \
 	X("ports[].address", ports[0].address, PREFIX, 0, 0, NULL, "IPv4 address and prefix length that the port answers for.") \
 	X("ports[].address6", ports[0].address6, PREFIX6, 0, 63, "", "IPv6 address and prefix length, next to the IPv4 one; empty for none. With it the port also answers at the link-local address that follows from its MAC.") \
 	X("ports[].vlan", ports[0].vlan, INTEGER, 0, 4094, "0", "802.1Q id; 0 is untagged.") \
 	X("ports[].queues", ports[0].queues, INTEGER, 1, 64, "1", "RX/TX queue pairs, spread over the dataplane lcores.") \
+	X("ports[].steering", ports[0].steering, STEERING, 0, 0, "auto", "Which dataplane lcore has a client: port, the one whose queue the NIC's RSS chose; software, one by hash of the client's address and port, frames handed on between lcores; auto, port where the NIC has RSS or one queue serves, software where not or an lcore has no queue.") \
 	X("ports[].rxd", ports[0].rxd, POWER_OF_TWO, 64, 32768, "1024", "Receive descriptors per queue.") \
 	X("ports[].txd", ports[0].txd, POWER_OF_TWO, 64, 32768, "1024", "Transmit descriptors per queue.") \
 	\

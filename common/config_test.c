@@ -63,7 +63,8 @@ static void good_file_fills_the_struct(void **state)
 				"  autosave: 15 s\n"
 				"  script_memory: 8MiB\n"
 				"  seed: 18446744073709551615\n"
-				"dataplane: {idle: poll, stats_period: 2min, lcores: [2]}\n"
+				"dataplane: {idle: poll, stats_period: 2min, lcores: [2], "
+				"record_cycles: off}\n"
 				"enet: {checksum: \"on\", mtu: 1200B}\n"
 				"redis: {address: 'unix:/run/x.sock'}\n"
 				"http:\n";
@@ -91,6 +92,8 @@ static void good_file_fills_the_struct(void **state)
 	assert_true(config.simulation.seed == UINT64_MAX);
 	assert_int_equal(config.dataplane.idle, CONFIG_IDLE_POLL);
 	assert_int_equal(config.dataplane.stats_period_s, 120);
+	assert_int_equal(config.dataplane.record_cycles, 0);
+	assert_int_equal(config.ports[0].steering, CONFIG_STEERING_AUTO);
 	assert_int_equal(config.enet.checksum, CONFIG_USE_ON);
 	assert_int_equal(config.enet.mtu, 1200);
 	assert_int_equal(config.enet.packet_bytes_max, 4096);

@@ -312,13 +312,17 @@ static bool choice_read(const struct config_key *key, const struct choice *choic
 		config_kind_allowed[key->kind]);
 }
 _Static_assert(sizeof(enum config_idle) == sizeof(uint32_t) &&
-		       sizeof(enum config_use) == sizeof(uint32_t),
+		       sizeof(enum config_use) == sizeof(uint32_t) &&
+		       sizeof(enum config_steering) == sizeof(uint32_t),
 	"choices are written as uint32_t");
 
 static const struct choice choices_idle[] = {
 	{"poll", CONFIG_IDLE_POLL}, {"adaptive", CONFIG_IDLE_ADAPTIVE}, {NULL, 0}};
 static const struct choice choices_use[] = {
 	{"off", CONFIG_USE_OFF}, {"on", CONFIG_USE_ON}, {"any", CONFIG_USE_ANY}, {NULL, 0}};
+static const struct choice choices_steering[] = {{"auto", CONFIG_STEERING_AUTO},
+	{"port", CONFIG_STEERING_PORT}, {"software", CONFIG_STEERING_SOFTWARE}, {NULL, 0}};
+static const struct choice choices_switch[] = {{"off", 0}, {"on", 1}, {NULL, 0}};
 
 #define LCORE_MAX 127u /* RTE_MAX_LCORE of Debian's DPDK, less one */
 
@@ -354,6 +358,10 @@ bool config_value_parse(const struct config_key *key, const char *text, size_t b
 		return choice_read(key, choices_idle, text, bytes, out, why);
 	case CONFIG_USE:
 		return choice_read(key, choices_use, text, bytes, out, why);
+	case CONFIG_STEERING:
+		return choice_read(key, choices_steering, text, bytes, out, why);
+	case CONFIG_SWITCH:
+		return choice_read(key, choices_switch, text, bytes, out, why);
 	default:
 		return text_read(key, text, bytes, out, why);
 	}

@@ -49,11 +49,13 @@ static inline uint64_t counter_get(const _Atomic uint64_t *value)
 }
 
 /* histogram: powers of two of nanoseconds, one writer; bucket i counts values below 2^i that are
- * not below 2^(i-1). Printed as a Prometheus histogram in seconds. */
+ * not below 2^(i-1). Printed as a Prometheus histogram in seconds; or of plain
+ * numbers, such as packets in a burst, where set-up says so. */
 #define HISTOGRAM_BUCKETS 40
 
 struct histogram {
-	_Atomic uint64_t sum_ns;
+	uint32_t plain_buckets;  /* set-up: 0 for time, else so many are printed, plain */
+	_Atomic uint64_t sum_ns; /* or the sum of plain numbers */
 	_Atomic uint64_t bucket[HISTOGRAM_BUCKETS];
 };
 

@@ -8,6 +8,7 @@
 #include "common/counter.h"
 #include "dataplane/packet.h"
 
+/* The stages of cycles.h stand in its order. */
 /* clang-format off */
 #define DP_COUNTERS(X) \
 	PACKET_DROPS(X) \
@@ -19,6 +20,14 @@
 	X(TX_NO_MBUF, "tx_no_mbuf", COUNTER_SUM, "sends put off because the queue's pool was empty: raise dataplane.mbufs") \
 	X(TX_FULL, "tx_full", COUNTER_SUM, "sends put off because the transmit ring was full: the link is slower than what is sent") \
 	X(TX_DROPPED, "drop_tx", COUNTER_SUM, "frames dropped at transmit: an answer to ARP, neighbour discovery, ping or probe without room, a frame that the port refused, or a port being reset") \
+	X(HANDOFF_OVER, "handoff_over", COUNTER_SUM, "frames handed to the worker that has their flow") \
+	X(HANDOFF_OVER_FULL, "drop_handoff_over_full", COUNTER_SUM, "frames dropped because the ring to the worker that has their flow was full: it is overloaded, or waits for its CPU") \
+	X(HANDOFF_STRAYS, "handoff_strays", COUNTER_SUM, "of the frames handed on: those of flows that RSS has moved to another queue") \
+	X(HANDOFF_TAKEN, "handoff_taken", COUNTER_SUM, "frames taken from other workers") \
+	X(HANDOFF_BACK, "handoff_back", COUNTER_SUM, "frames given to the queue's owner to be sent") \
+	X(HANDOFF_BACK_FULL, "handoff_back_full", COUNTER_SUM, "sends put off because the ring to the queue's owner was full") \
+	X(HANDOFF_NO_WAY, "drop_handoff_no_way", COUNTER_SUM, "frames handed to this worker by mistake, of a port where it has no queue: a stranger's flow that looks like a peer's") \
+	X(HANDOFF_UNKNOWN, "handoff_flow_not_entered", COUNTER_SUM, "peers whose flow found no place in the table of flows: they do not survive a change of RSS") \
 	X(ARP_REPLIES, "arp_replies", COUNTER_SUM, "ARP requests answered") \
 	X(ND_REPLIES, "nd_replies", COUNTER_SUM, "IPv6 neighbour solicitations answered") \
 	X(ICMP_ECHO_REPLIES, "icmp_echo_replies", COUNTER_SUM, "pings answered") \
@@ -44,6 +53,14 @@
 	X(ROUTES_STALE, "routes_stale", COUNTER_SUM, "routes asked for a peer that was gone; answered with its leave") \
 	X(RING_UNKNOWN, "drop_ring_unknown", COUNTER_SUM, "ring messages of a type or size that the dataplane does not take: our own bug") \
 	X(PORT_RESETS, "port_resets", COUNTER_SUM, "times a queue was let go because its port asked for a reset (the PF reset the VF)") \
+	X(CYCLES_RING, "cycles_ring", COUNTER_SUM, "TSC cycles of turns with work, taking messages from control's and shards' rings and queueing them to peers") \
+	X(CYCLES_RECEIVE, "cycles_receive", COUNTER_SUM, "TSC cycles of turns with work, in the ports' receive bursts") \
+	X(CYCLES_PARSE, "cycles_parse", COUNTER_SUM, "TSC cycles of turns with work, reading headers and handing frames to other workers") \
+	X(CYCLES_ENGINE, "cycles_engine", COUNTER_SUM, "TSC cycles of turns with work, in the ENet engine with received datagrams; cycles_route is a part of it") \
+	X(CYCLES_FRAME, "cycles_frame", COUNTER_SUM, "TSC cycles of turns with work, in the ENet engine's timers and framing") \
+	X(CYCLES_TRANSMIT, "cycles_transmit", COUNTER_SUM, "TSC cycles of turns with work, in the ports' transmit bursts") \
+	X(CYCLES_ROUTE, "cycles_route", COUNTER_SUM, "TSC cycles putting client messages into rings: the part of cycles_engine, timed in one turn of 64") \
+	X(CYCLES_IDLE, "cycles_idle", COUNTER_SUM, "TSC cycles of turns that found no work") \
 	X(POLLS, "polls", COUNTER_SUM, "turns of the poll loop") \
 	X(POLLS_BUSY, "polls_busy", COUNTER_SUM, "turns that found work")
 /* clang-format on */

@@ -70,9 +70,52 @@ uint32_t dp_port_queue_worker(const struct sw_config *config, uint32_t port_inde
 	return config->dataplane.lcore_count ? (before + queue) % config->dataplane.lcore_count : 0;
 }
 
-uint32_t dp_port_mbufs(const struct sw_config *config, uint32_t rxd, uint32_t txd)
+static bool a_worker_has_no_queue(const struct sw_config *config)
+{
+	uint32_t queues = 0;
+
+	for (uint32_t i = 0; i < config->port_count; i++)
+		queues += config->ports[i].queues;
+	return queues < config->dataplane.lcore_count; /* they are dealt out in turn */
+}
+
+enum dp_steer dp_port_steer(const struct sw_config *config, uint32_t port_index, bool rss)
+{
+	const struct config_port *port = &config->ports[port_index];
+
+	if (config->dataplane.lcore_count <= 1)
+		return DP_STEER_QUEUE;
+	if (port->steering == CONFIG_STEERING_SOFTWARE)
+		return DP_STEER_HASH;
+	if (port->steering == CONFIG_STEERING_AUTO &&
+		(a_worker_has_no_queue(config) || (port->queues > 1 && !rss)))
+		return DP_STEER_HASH;
+	return port->queues > 1 ? DP_STEER_STRAYS : DP_STEER_QUEUE;
+}
+
+uint32_t dp_port_handoff_frames(const struct sw_config *config, enum dp_steer steer)
+{
+	uint32_t most = 0;
+
+	if (steer == DP_STEER_QUEUE)
+		return 0;
+	/* Strays are few, and looked for every turn: eight bursts. */
+	if (steer == DP_STEER_STRAYS)
+		return 8 * config->dataplane.burst;
+	/* As many as a port's own ring holds. A worker that stays away for longer than this loses
+	 * frames in its own receive ring, too. */
+	for (uint32_t i = 0; i < config->port_count; i++) {
+		most = config->ports[i].rxd > most ? config->ports[i].rxd : most;
+		most = config->ports[i].txd > most ? config->ports[i].txd : most;
+	}
+	return most;
+}
+
+uint32_t dp_port_mbufs(
+	const struct sw_config *config, uint32_t rxd, uint32_t txd, enum dp_steer steer)
 {
 	uint32_t burst = config->dataplane.burst;
+	uint32_t others = config->dataplane.lcore_count - 1;
 	uint32_t sum = 0;
 
 	if (config->dataplane.mbufs)
@@ -82,6 +125,13 @@ uint32_t dp_port_mbufs(const struct sw_config *config, uint32_t rxd, uint32_t tx
 	sum += 2 * txd;         /* the transmit ring, and the completions not yet fetched */
 	sum += 2 * burst;       /* a burst being read, a burst waiting to be sent */
 	sum += CACHE_MBUFS * 2; /* the worker's cache holds up to 1.5 times its size; its spares */
+	if (steer == DP_STEER_QUEUE)
+		return sum;
+	sum += others * dp_port_handoff_frames(config, steer); /* on their way to other workers */
+	sum += others * 2 * burst;       /* a burst being read there, a burst waiting there */
+	sum += others * CACHE_MBUFS * 2; /* those workers' caches */
+	if (steer == DP_STEER_HASH)
+		sum += others * dp_port_handoff_frames(config, steer); /* on their way back */
 	return sum;
 }
 
@@ -260,6 +310,27 @@ static uint64_t if_all(uint64_t capabilities, uint64_t wanted)
 	return (capabilities & wanted) == wanted ? wanted : 0;
 }
 
+static void say_steering(const struct dp_port *port, FILE *log)
+{
+	uint32_t workers = port->config->dataplane.lcore_count;
+
+	if (port->queues > 1 && !port->rss)
+		fprintf(log,
+			"warning: port %s: %u queues, but it has no RSS of its own; unless its far "
+			"end spreads flows, all traffic comes to one queue\n",
+			port->name, port->queues);
+	if (port->steer == DP_STEER_HASH)
+		fprintf(log,
+			"port %s: flows are dealt to the %u dataplane lcores in software "
+			"(ports[].steering)\n",
+			port->name, workers);
+	else if (port->steer == DP_STEER_STRAYS && !port->rss)
+		fprintf(log,
+			"warning: port %s: its far end is trusted to keep each flow on one queue "
+			"(ports[].steering: port)\n",
+			port->name);
+}
+
 static int configure(struct dp_port *port, const struct rte_eth_dev_info *info, FILE *log)
 {
 	const uint64_t rss_wanted =
@@ -278,16 +349,11 @@ static int configure(struct dp_port *port, const struct rte_eth_dev_info *info, 
 	conf.txmode.offloads =
 		tx_checksum | (info->tx_offload_capa & RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE);
 	port->tx_checksum_offload = tx_checksum != 0;
+	port->rss = false;
 	if (port->queues > 1) {
 		conf.rx_adv_conf.rss_conf.rss_hf = rss_wanted & info->flow_type_rss_offloads;
 		if (conf.rx_adv_conf.rss_conf.rss_hf)
 			conf.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
-		else
-			fprintf(log,
-				"warning: port %s: %u queues, but it has no RSS of its own; unless "
-				"its "
-				"far end spreads flows, all traffic comes to one queue\n",
-				port->name, port->queues);
 	}
 	ret = rte_eth_dev_configure(port->id, port->queues, port->queues, &conf);
 	if (ret && conf.rxmode.mq_mode == RTE_ETH_MQ_RX_RSS) {
@@ -297,6 +363,9 @@ static int configure(struct dp_port *port, const struct rte_eth_dev_info *info, 
 		conf.rx_adv_conf.rss_conf.rss_hf = 0;
 		ret = rte_eth_dev_configure(port->id, port->queues, port->queues, &conf);
 	}
+	port->rss = !ret && conf.rxmode.mq_mode == RTE_ETH_MQ_RX_RSS;
+	port->steer = dp_port_steer(port->config, port->index, port->rss);
+	say_steering(port, log);
 	if (ret)
 		fprintf(log, "port %s: configuration refused: %s\n", port->name,
 			rte_strerror(-ret));
@@ -405,7 +474,7 @@ static int bring_up(struct dp_port *port, FILE *log)
 	ret = rte_eth_dev_adjust_nb_rx_tx_desc(port->id, &port->rxd, &port->txd);
 	if (ret)
 		return ret;
-	ret = make_pools(port, dp_port_mbufs(port->config, port->rxd, port->txd), log);
+	ret = make_pools(port, dp_port_mbufs(port->config, port->rxd, port->txd, port->steer), log);
 	if (ret)
 		return ret;
 	ret = setup_queues(port, log);

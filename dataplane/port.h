@@ -20,6 +20,14 @@
 
 struct rte_mempool;
 
+/* Which worker has a flow that comes in at a port's queue. */
+enum dp_steer {
+	DP_STEER_QUEUE,  /* the queue's: one worker has all of this port */
+	DP_STEER_STRAYS, /* the queue's, as RSS chose it; flows that moved are handed on (flows.h)
+			  */
+	DP_STEER_HASH,   /* the one that the flow's hash names; all others hand it on */
+};
+
 /* Read-only after dp_port_open, but for the fields that say otherwise. */
 struct dp_port {
 	char name[CONFIG_TEXT_BYTES];
@@ -31,6 +39,8 @@ struct dp_port {
 	uint32_t frame_bytes_max;  /* largest frame that fits a buffer of the pools */
 	struct packet_local local; /* our MAC is the port's own: a VF drops what has another */
 	bool tx_checksum_offload;
+	bool rss; /* the port spreads flows over its queues */
+	enum dp_steer steer;
 	struct rte_mempool *pool[DP_PORT_QUEUES_MAX]; /* one per queue, for both directions */
 	const struct sw_config *config;
 
@@ -94,7 +104,15 @@ bool dp_port_address(const char *text, uint32_t *ip);
  * address (packet_is_host6). */
 bool dp_port_address6(const char *text, uint8_t ip6[16]);
 
+/* How a port is to be steered, from ports[].steering, the number of workers and what the port can.
+ */
+enum dp_steer dp_port_steer(const struct sw_config *config, uint32_t port_index, bool rss);
+
+/* Frames that a ring from one worker to another holds: the sum stands in port.c. */
+uint32_t dp_port_handoff_frames(const struct sw_config *config, enum dp_steer steer);
+
 /* Buffers that each queue's pool gets for this port: the sum stands in port.c. */
-uint32_t dp_port_mbufs(const struct sw_config *config, uint32_t rxd, uint32_t txd);
+uint32_t dp_port_mbufs(
+	const struct sw_config *config, uint32_t rxd, uint32_t txd, enum dp_steer steer);
 
 #endif

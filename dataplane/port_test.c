@@ -186,6 +186,50 @@ static void queues_are_dealt_to_workers(void **state)
 	assert_int_equal(dp_port_queue_worker(&config, 1, 1), 0);
 }
 
+/* One port with these queues; a second, if it has any. */
+static const struct {
+	uint32_t workers, queues, second_queues;
+	bool rss;
+	enum config_steering steering;
+	enum dp_steer wants;
+} steers[] = {
+	{1, 4, 0, true, CONFIG_STEERING_AUTO, DP_STEER_QUEUE},
+	{1, 1, 0, false, CONFIG_STEERING_SOFTWARE, DP_STEER_QUEUE},
+	{2, 1, 0, false, CONFIG_STEERING_AUTO, DP_STEER_HASH},
+	{2, 2, 0, false, CONFIG_STEERING_AUTO, DP_STEER_HASH},
+	{2, 2, 0, false, CONFIG_STEERING_PORT, DP_STEER_STRAYS},
+	{2, 2, 0, true, CONFIG_STEERING_AUTO, DP_STEER_STRAYS},
+	{2, 2, 0, true, CONFIG_STEERING_SOFTWARE, DP_STEER_HASH},
+	{3, 2, 0, true, CONFIG_STEERING_AUTO, DP_STEER_HASH},   /* one has no queue */
+	{2, 1, 1, false, CONFIG_STEERING_AUTO, DP_STEER_QUEUE}, /* a port each */
+	{3, 1, 1, false, CONFIG_STEERING_AUTO, DP_STEER_HASH},
+	{3, 2, 1, true, CONFIG_STEERING_AUTO, DP_STEER_STRAYS},
+};
+
+static void who_steers(void **state)
+{
+	uint32_t alone, strays, hash;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(steers) / sizeof(steers[0]); i++) {
+		ring_port_config(&config, "none", steers[i].queues);
+		config.dataplane.lcore_count = steers[i].workers;
+		config.ports[0].steering = steers[i].steering;
+		config.port_count = steers[i].second_queues ? 2 : 1;
+		config.ports[1].queues = steers[i].second_queues;
+		if (dp_port_steer(&config, 0, steers[i].rss) != steers[i].wants)
+			fail_msg("row %zu of steers", i);
+	}
+	config.dataplane.mbufs = 0;
+	config.dataplane.lcore_count = 3;
+	alone = dp_port_mbufs(&config, 64, 64, DP_STEER_QUEUE);
+	strays = dp_port_mbufs(&config, 64, 64, DP_STEER_STRAYS);
+	hash = dp_port_mbufs(&config, 64, 64, DP_STEER_HASH);
+	/* Two other workers: rings, bursts and caches. */
+	assert_int_equal(strays, alone + 2 * (256 + 64 + 512));
+	assert_int_equal(hash, alone + 2 * (64 + 64 + 512 + 64));
+}
+
 static void addresses(void **state)
 {
 	uint32_t ip;
@@ -319,6 +363,7 @@ int main(void)
 		cmocka_unit_test(refusals_say_what_to_do),
 		cmocka_unit_test(a_reset_waits_for_the_workers),
 		cmocka_unit_test(queues_are_dealt_to_workers),
+		cmocka_unit_test(who_steers),
 		cmocka_unit_test(addresses),
 		cmocka_unit_test(addresses6),
 		cmocka_unit_test(opens_with_ipv6),

@@ -5,6 +5,7 @@
 #include "common/handle.h"
 #include "dataplane/counters.h"
 #include "dataplane/route.h"
+#include "dataplane/trace.h"
 #include "proto/message_types.h"
 
 /* Late answers to shards that asked for a route of a peer that had gone: about as many as peers can
@@ -44,6 +45,12 @@ struct dp_route {
 static void count(struct dp_route *route, enum dp_counter counter)
 {
 	counter_add(&route->counters[counter], 1);
+}
+
+static void count_full(struct dp_route *route, enum dp_counter counter)
+{
+	count(route, counter);
+	dp_trace_ring_full(route->owner, counter);
 }
 
 size_t dp_route_bytes(uint32_t peers_max)
@@ -159,7 +166,7 @@ bool dp_route_deliver(void *ctx, const struct sw_enet_delivery *run, uint32_t n)
 	/* Unreliable alone: each goes or is dropped by itself. One message: its push is the test.
 	 */
 	if (reliable && n > 1 && !fits(route, run, n)) {
-		count(route, DP_C_RELIABLE_HELD);
+		count_full(route, DP_C_RELIABLE_HELD);
 		return false;
 	}
 	for (uint32_t i = 0; i < n; i++) {
@@ -168,9 +175,10 @@ bool dp_route_deliver(void *ctx, const struct sw_enet_delivery *run, uint32_t n)
 		if (place.ring && !push_packet(route, place.ring, &run[i])) {
 			if (reliable) {
 				CHECK(n == 1); /* there was room for the whole run */
-				count(route, DP_C_RELIABLE_HELD);
+				count_full(route, DP_C_RELIABLE_HELD);
 				return false;
 			}
+			dp_trace_ring_full(route->owner, DP_C_UNRELIABLE_DROPPED);
 			place.counter = DP_C_UNRELIABLE_DROPPED;
 		}
 		count(route, place.counter);
@@ -195,7 +203,7 @@ bool dp_route_connected(void *ctx, const struct sw_enet_connected *info)
 	memcpy(msg_begin(message, MSG_PEER_CONNECTED, info->peer, sizeof(body)), &body,
 		sizeof(body));
 	if (!msg_ring_push(route->links.to_control, message)) {
-		count(route, DP_C_EVENTS_PUT_OFF);
+		count_full(route, DP_C_EVENTS_PUT_OFF);
 		return false;
 	}
 	route->peers[index] = (struct route_peer){.peer = info->peer};
@@ -211,7 +219,7 @@ static bool tell_gone(struct dp_route *route, struct msg_ring *ring, uint64_t pe
 	memcpy(msg_begin(message, MSG_PEER_GONE, peer, sizeof(body)), &body, sizeof(body));
 	if (msg_ring_push(ring, message))
 		return true;
-	count(route, DP_C_EVENTS_PUT_OFF);
+	count_full(route, DP_C_EVENTS_PUT_OFF);
 	return false;
 }
 
@@ -267,7 +275,7 @@ bool dp_route_set(struct dp_route *route, uint32_t from_shard, uint64_t peer, ui
 		msg_begin(message, MSG_ROUTE_END, peer, 0);
 		/* Before the new route takes effect, or the marker would not be the last word. */
 		if (!msg_ring_push(route->links.to_shard[entry->to - 1], message)) {
-			count(route, DP_C_EVENTS_PUT_OFF);
+			count_full(route, DP_C_EVENTS_PUT_OFF);
 			return false;
 		}
 	}

@@ -1,5 +1,6 @@
 /* Commands on DPDK's telemetry socket, for dpdk-telemetry.py:
  *   /stormweir/counters               all counters that are not 0, per worker and port
+ *   /stormweir/cycles[,<worker>]      cycles per stage, frames per burst of one worker
  *   /stormweir/peer,<index>[,<worker>] one ENet peer
  * They run on the telemetry thread and touch no hot thread's memory but its counters and the one
  * question that dp_worker_peer_info asks. */
@@ -10,9 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <rte_cycles.h>
 #include <rte_telemetry.h>
 
 #include "common/handle.h"
+#include "dataplane/counters.h"
+#include "dataplane/cycles.h"
 #include "dataplane/worker.h"
 
 /* DPDK hands a command's callback no context, so its subject has to be found here. Main writes,
@@ -60,6 +64,67 @@ static int add_counters(const char *command, const char *params, struct rte_tel_
 		snprintf(name, sizeof(name), "port%u_rx_missed", p);
 		add_nonzero(data, name, losses.missed);
 	}
+	pthread_mutex_unlock(&subject.lock);
+	return 0;
+}
+
+static uint64_t dataplane_counter(const struct dp_worker *worker, uint32_t counter)
+{
+	return counter_get(&dp_worker_counters(worker)[0].values[counter]);
+}
+
+/* frames: bucket i of the histogram as the lowest and highest number of frames in it. */
+static void add_bursts(struct rte_tel_data *data, const struct histogram_ref *ref)
+{
+	char name[RTE_TEL_MAX_STRING_LEN];
+
+	for (uint32_t i = 1; i < HISTOGRAM_BUCKETS; i++) {
+		snprintf(name, sizeof(name), "%s_%llu_to_%llu", ref->name, 1ull << (i - 1),
+			(1ull << i) - 1);
+		add_nonzero(data, name, counter_get(&ref->histogram->bucket[i]));
+	}
+}
+
+static int add_cycles(const char *command, const char *params, struct rte_tel_data *data)
+{
+	static const char *const names[] = {
+#define STAGE_NAME(id, name, text) name "_cycles",
+		DP_STAGES(STAGE_NAME)
+#undef STAGE_NAME
+	};
+	struct histogram_ref refs[DP_WORKER_HISTOGRAMS];
+	const struct dp_worker *worker;
+	unsigned index = 0;
+	uint64_t busy = 0, frames;
+
+	(void)command;
+	if (params && *params && sscanf(params, "%u", &index) != 1)
+		return -EINVAL;
+	pthread_mutex_lock(&subject.lock);
+	if (index >= subject.worker_count) {
+		pthread_mutex_unlock(&subject.lock);
+		return -EINVAL;
+	}
+	worker = subject.workers[index];
+	rte_tel_data_start_dict(data);
+	for (uint32_t s = 0; s < DP_STAGE_COUNT; s++) {
+		uint64_t cycles = dataplane_counter(worker, DP_C_CYCLES_RING + s);
+
+		rte_tel_data_add_dict_u64(data, names[s], cycles);
+		busy += cycles;
+	}
+	rte_tel_data_add_dict_u64(
+		data, "route_cycles", dataplane_counter(worker, DP_C_CYCLES_ROUTE));
+	rte_tel_data_add_dict_u64(data, "busy_cycles", busy);
+	rte_tel_data_add_dict_u64(data, "idle_cycles", dataplane_counter(worker, DP_C_CYCLES_IDLE));
+	rte_tel_data_add_dict_u64(data, "tsc_hz", rte_get_tsc_hz());
+	frames = dataplane_counter(worker, DP_C_RX_PACKETS) +
+		 dataplane_counter(worker, DP_C_HANDOFF_TAKEN);
+	rte_tel_data_add_dict_u64(data, "rx_frames", frames);
+	rte_tel_data_add_dict_u64(data, "busy_cycles_per_rx_frame", frames ? busy / frames : 0);
+	dp_worker_histograms(worker, refs);
+	for (uint32_t i = 0; i < DP_WORKER_HISTOGRAMS; i++)
+		add_bursts(data, &refs[i]);
 	pthread_mutex_unlock(&subject.lock);
 	return 0;
 }
@@ -118,6 +183,10 @@ int dp_telemetry_start(struct dp_worker *const *workers, uint32_t worker_count,
 	if (worker_count && !subject.registered) {
 		ret = rte_telemetry_register_cmd(
 			"/stormweir/counters", add_counters, "All counters that are not 0");
+		if (!ret)
+			ret = rte_telemetry_register_cmd("/stormweir/cycles", add_cycles,
+				"Cycles per stage, frames per burst. Parameter: worker (0 if left "
+				"out)");
 		if (!ret)
 			ret = rte_telemetry_register_cmd("/stormweir/peer", one_peer,
 				"One ENet peer. Parameters: slot, worker (0 if left out)");

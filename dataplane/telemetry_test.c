@@ -1,5 +1,5 @@
-/* Proves that DPDK's telemetry socket answers for us: the counters of a worker by name, one peer of
- * a worker that is polling meanwhile, and named errors for a slot without a peer, a worker that
+/* Proves that DPDK's telemetry socket answers for us: the counters of a worker by name, its cycles per
+ * stage and frames per burst, one peer of a worker that is polling meanwhile, and named errors for a slot without a peer, a worker that
  * does not exist and parameters that cannot be read. */
 #include <errno.h>
 #include <pthread.h>
@@ -73,6 +73,11 @@ static void commands_answer(void **state)
 
 	expect(fd, "/stormweir/counters", "\"enet0_peers\":1");
 	expect(fd, "/stormweir/counters", "\"dataplane0_rx_packets\":2");
+	expect(fd, "/stormweir/cycles", "\"rx_frames\":2");
+	expect(fd, "/stormweir/cycles", "\"tsc_hz\":");
+	expect(fd, "/stormweir/cycles,0", "\"rx_burst_frames_1_to_1\":2");
+	expect(fd, "/stormweir/cycles,1", "null");
+	expect(fd, "/stormweir/cycles,x", "null");
 	expect(fd, "/stormweir/peer,0", "\"address\":\"10.0.1.2:40002\"");
 	expect(fd, "/stormweir/peer,0,0", "\"mtu\":1400");
 	expect(fd, "/stormweir/peer,1", "null");

@@ -7,6 +7,7 @@
 #include "common/check.h"
 #include "common/mono.h"
 #include "dataplane/counters.h"
+#include "dataplane/trace.h"
 #include "dataplane/wire_internal.h"
 
 static void count(struct dp_wire *wire, enum dp_counter counter, uint64_t n)
@@ -42,7 +43,7 @@ static uint16_t prepare(struct dp_wire *wire, struct wire_queue *queue)
 }
 
 /* The UDP checksums of a burst, when its bytes have settled (packet_udp_seal). */
-static void seal(struct wire_queue *queue)
+void dp_wire_seal(struct wire_queue *queue)
 {
 	for (uint16_t i = queue->sealed; i < queue->pending; i++)
 		if (queue->udp_at[i])
@@ -52,19 +53,19 @@ static void seal(struct wire_queue *queue)
 	queue->sealed = queue->pending;
 }
 
-static void flush(struct dp_wire *wire, struct wire_queue *queue)
+static void transmit(struct dp_wire *wire, struct wire_queue *queue)
 {
 	uint64_t bytes = 0;
 	uint16_t n;
 
-	if (!queue->pending)
-		return;
 	if (queue->port->tx_checksum_offload && !prepare(wire, queue))
 		return;
-	seal(queue);
 	for (uint16_t i = 0; i < queue->pending; i++)
 		bytes += rte_pktmbuf_pkt_len(queue->tx[i]);
 	n = rte_eth_tx_burst(queue->port->id, queue->queue, queue->tx, queue->pending);
+	dp_trace_tx_burst(queue->port->id, queue->queue, queue->pending, n);
+	if (wire->cycles.on)
+		histogram_add(&wire->tx_burst, n);
 	/* The port owns tx[0..n); the rest is still ours and is tried again next turn. */
 	for (uint16_t i = n; i < queue->pending; i++)
 		bytes -= rte_pktmbuf_pkt_len(queue->tx[i]);
@@ -77,6 +78,21 @@ static void flush(struct dp_wire *wire, struct wire_queue *queue)
 		count(wire, DP_C_TX_FULL, 1);
 		memmove(queue->tx, queue->tx + n, queue->pending * sizeof(queue->tx[0]));
 	}
+}
+
+void dp_wire_flush(struct dp_wire *wire, struct wire_queue *queue)
+{
+	enum dp_stage before;
+
+	if (!queue->pending)
+		return;
+	dp_wire_seal(queue);
+	before = dp_cycles_to(&wire->cycles, DP_STAGE_TRANSMIT);
+	if (queue->back)
+		dp_wire_give_back(wire, queue);
+	else
+		transmit(wire, queue);
+	dp_cycles_to(&wire->cycles, before);
 }
 
 static struct rte_mbuf *new_mbuf(struct dp_wire *wire, struct wire_queue *queue)
@@ -100,9 +116,9 @@ static struct rte_mbuf *new_mbuf(struct dp_wire *wire, struct wire_queue *queue)
 static struct rte_mbuf *begin_frame(struct dp_wire *wire, struct wire_queue *queue)
 {
 	if (queue->pending >= wire->burst)
-		flush(wire, queue);
+		dp_wire_flush(wire, queue);
 	if (queue->pending == TX_PENDING_MAX)
-		return NULL; /* flush has counted */
+		return NULL; /* dp_wire_flush has counted */
 	if (!dp_port_running(queue->port))
 		return NULL;
 	return new_mbuf(wire, queue);
@@ -125,7 +141,7 @@ static uint8_t *tx_begin(
 	(void)to; /* the datagram being worked on, or the peer's last, says more */
 	DCHECK(!wire->out);
 	if (peer_index == SW_ENET_NO_PEER) {
-		wire->out_queue = wire->rx_queue;
+		wire->out_queue = &wire->queue[wire->reply_index];
 		packet_link_back(&wire->stateless, &wire->out_queue->port->local,
 			&wire->packet[wire->current]);
 		wire->out_link = &wire->stateless;
@@ -185,10 +201,23 @@ static void tx_end(void *ctx, uint32_t bytes)
 
 /* --- the engine's packets and events --- */
 
+/* Apart, so that the other way is a jump. */
+static __attribute__((noinline)) bool deliver_timed(
+	struct dp_wire *wire, const struct sw_enet_delivery *run, uint32_t n)
+{
+	uint64_t begin = dp_tsc();
+	bool taken = wire->sink.deliver(wire->sink.ctx, run, n);
+
+	count(wire, DP_C_CYCLES_ROUTE, (dp_tsc() - begin) * DP_CYCLES_ROUTE_TURNS);
+	return taken;
+}
+
 static bool deliver(void *ctx, const struct sw_enet_delivery *run, uint32_t n)
 {
 	struct dp_wire *wire = ctx;
 
+	if (__builtin_expect(wire->cycles.route, false))
+		return deliver_timed(wire, run, n);
 	return wire->sink.deliver(wire->sink.ctx, run, n);
 }
 
@@ -333,6 +362,15 @@ static void before(void *ctx, uint32_t i)
 	wire->current = i;
 }
 
+static __attribute__((noinline)) void learn_way(
+	struct dp_wire *wire, struct wire_way *way, uint32_t i)
+{
+	if (wire->handoff)
+		dp_wire_flow_moved(wire, way, &wire->datagram[i].from);
+	way->queue = wire->reply_index;
+	packet_link_back(&way->link, &wire->rx_queue->port->local, &wire->packet[i]);
+}
+
 /* The engine knows datagram i's peer: the way back is the way it came. */
 static void after(void *ctx, uint32_t i)
 {
@@ -345,20 +383,20 @@ static void after(void *ctx, uint32_t i)
 		return;
 	way = &wire->ways[wire->datagram[i].peer_index];
 	/* Our own MAC may be another after a reset of the VF. */
-	if (way->queue == wire->rx_queue_index && packet_link_is_back(&way->link, local, packet))
+	if (way->queue == wire->reply_index && packet_link_is_back(&way->link, local, packet))
 		return;
-	way->queue = wire->rx_queue_index;
-	packet_link_back(&way->link, local, packet);
+	learn_way(wire, way, i);
 }
 
 /* Returns datagrams for the engine. */
-static uint32_t read_burst(
-	struct dp_wire *wire, struct wire_queue *queue, uint16_t frames, uint64_t now_ns)
+static uint32_t read_burst(struct dp_wire *wire, struct wire_queue *queue, uint32_t frames,
+	bool handed, uint64_t now_ns)
 {
+	bool steer = !handed && queue->steer != DP_STEER_QUEUE;
 	uint32_t datagrams = 0;
 	uint64_t bytes = 0;
 
-	for (uint16_t i = 0; i < frames; i++) {
+	for (uint32_t i = 0; i < frames; i++) {
 		struct rte_mbuf *mbuf = wire->rx[i];
 		struct packet *packet = &wire->packet[datagrams];
 		struct sw_enet_datagram *datagram = &wire->datagram[datagrams];
@@ -376,6 +414,7 @@ static uint32_t read_burst(
 		switch (packet->kind) {
 		case PACKET_REFUSED:
 			counter_add(&wire->counters[packet->drop], 1);
+			dp_trace_refused(0, packet->drop, frame.bytes);
 			break;
 		case PACKET_ARP_REQUEST:
 		case PACKET_ECHO_REQUEST:
@@ -392,13 +431,46 @@ static uint32_t read_burst(
 			datagram->bytes = packet->payload_bytes;
 			datagram->peer_index = SW_ENET_NO_PEER;
 			datagram->refused = 0;
-			datagrams++;
+			datagrams += !(steer && dp_wire_over(wire, i, datagrams));
 			break;
 		}
 	}
+	if (handed)
+		return datagrams; /* their queue's worker has counted them */
 	count(wire, DP_C_RX_PACKETS, frames);
 	count(wire, DP_C_RX_BYTES, bytes);
 	return datagrams;
+}
+
+static void trace_refusals(const struct dp_wire *wire, uint32_t datagrams)
+{
+	for (uint32_t i = 0; i < datagrams; i++)
+		if (wire->datagram[i].refused)
+			dp_trace_refused(1, wire->datagram[i].refused, wire->datagram[i].bytes);
+}
+
+void dp_wire_work(struct dp_wire *wire, struct wire_queue *queue, uint32_t frames, bool handed,
+	uint64_t now_ns)
+{
+	static const struct sw_enet_rx_hooks hooks = {.before = before, .after = after};
+	bool steer = !handed && queue->steer != DP_STEER_QUEUE;
+	uint32_t datagrams;
+
+	wire->rx_queue = queue;
+	wire->reply_index = queue->reply;
+	dp_cycles_to(&wire->cycles, DP_STAGE_PARSE);
+	datagrams = read_burst(wire, queue, frames, handed, now_ns);
+	if (steer)
+		dp_wire_over_push(wire); /* they are worked on while we are busy with ours */
+	dp_cycles_to(&wire->cycles, DP_STAGE_ENGINE);
+	if (datagrams)
+		sw_enet_rx(wire->engine, wire->datagram, datagrams, &hooks, now_ns / NS_PER_MS);
+	if (rte_trace_point_is_enabled(&__dp_trace_refused))
+		trace_refusals(wire, datagrams);
+	if (steer && queue->steer == DP_STEER_STRAYS)
+		dp_wire_strays(wire, datagrams);
+	/* The engine has copied what it keeps; what was handed on is NULL here. */
+	rte_pktmbuf_free_bulk(wire->rx, frames);
 }
 
 /* A port that asks for a reset: nothing of its queue is touched until main has restarted it. */
@@ -420,40 +492,55 @@ static bool port_runs(struct dp_wire *wire, struct wire_queue *queue)
 
 uint32_t dp_wire_receive(struct dp_wire *wire, uint64_t now_ns)
 {
-	static const struct sw_enet_rx_hooks hooks = {.before = before, .after = after};
 	uint32_t received = 0;
 
-	for (uint32_t q = 0; q < wire->queue_count; q++) {
+	for (uint32_t q = 0; q < wire->own_queues; q++) {
 		struct wire_queue *queue = &wire->queue[q];
-		uint32_t datagrams;
 		uint16_t frames;
 
 		if (!port_runs(wire, queue))
 			continue;
+		dp_cycles_to(&wire->cycles, DP_STAGE_RECEIVE);
 		frames = rte_eth_rx_burst(queue->port->id, queue->queue, wire->rx, wire->burst);
 		if (!frames)
 			continue;
 		received += frames;
-		wire->rx_queue = queue;
-		wire->rx_queue_index = (uint16_t)q;
-		datagrams = read_burst(wire, queue, frames, now_ns);
-		if (datagrams)
-			sw_enet_rx(wire->engine, wire->datagram, datagrams, &hooks,
-				now_ns / NS_PER_MS);
-		/* The engine has copied what it keeps. */
-		rte_pktmbuf_free_bulk(wire->rx, frames);
+		dp_trace_rx_burst(queue->port->id, queue->queue, frames);
+		if (wire->cycles.on)
+			histogram_add(&wire->rx_burst, frames);
+		dp_wire_work(wire, queue, frames, false, now_ns);
 	}
+	if (wire->handoff)
+		received += dp_wire_take_over(wire, now_ns);
 	return received;
 }
 
 uint32_t dp_wire_send(struct dp_wire *wire, uint64_t now_ns)
 {
 	wire->sent = 0;
+	dp_cycles_to(&wire->cycles, DP_STAGE_FRAME);
 	sw_enet_service(wire->engine, now_ns / NS_PER_MS);
 	for (uint32_t q = 0; q < wire->queue_count; q++)
+		dp_wire_seal(&wire->queue[q]);
+	dp_cycles_to(&wire->cycles, DP_STAGE_TRANSMIT); /* the bursts below are no changes then */
+	if (wire->handoff)
+		dp_wire_take_back(wire);
+	for (uint32_t q = 0; q < wire->own_queues; q++)
 		if (port_runs(wire, &wire->queue[q]))
-			flush(wire, &wire->queue[q]);
+			dp_wire_flush(wire, &wire->queue[q]);
+	for (uint32_t q = wire->own_queues; q < wire->queue_count; q++)
+		dp_wire_flush(wire, &wire->queue[q]);
 	return wire->sent;
+}
+
+void dp_wire_turn_begin(struct dp_wire *wire)
+{
+	dp_cycles_begin(&wire->cycles);
+}
+
+void dp_wire_turn_end(struct dp_wire *wire, bool worked)
+{
+	dp_cycles_end(&wire->cycles, worked);
 }
 
 uint64_t dp_wire_next_ns(const struct dp_wire *wire)

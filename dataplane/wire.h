@@ -17,6 +17,7 @@
 #include "common/config.h"
 #include "common/counter.h"
 #include "dataplane/enet/enet.h"
+#include "dataplane/handoff.h"
 #include "dataplane/port.h"
 
 struct dp_wire;
@@ -29,14 +30,16 @@ struct dp_wire_sink {
 	bool (*disconnected)(void *ctx, uint64_t peer, uint32_t data, enum sw_enet_gone reason);
 };
 
-/* Main thread. A wire for worker index: it takes the queues that dp_port_queue_worker gives it.
+/* Main thread. A wire for worker index: it takes the queues that dp_port_queue_worker gives it, and
+ * what other workers hand it (handoff.h; NULL when it is alone).
  * config and ports must outlive it. counters[DP_COUNTER_COUNT] belongs to the caller and outlives
  * it too. now_ns: the clock that dp_wire_step will be given. Returns NULL after it has said on
  * stderr what is wrong: no queue for this worker, enet values that the engine refuses, no memory.
  */
 struct dp_wire *dp_wire_new(const struct sw_config *config, uint32_t index,
 	struct dp_port *const *ports, uint32_t port_count, const struct dp_wire_sink *sink,
-	_Atomic uint64_t *counters, const uint8_t key[16], uint64_t now_ns);
+	_Atomic uint64_t *counters, const uint8_t key[16], struct dp_handoff *handoff,
+	uint64_t now_ns);
 void dp_wire_free(struct dp_wire *wire);
 
 struct sw_enet *dp_wire_engine(struct dp_wire *wire);
@@ -49,6 +52,17 @@ uint32_t dp_wire_receive(struct dp_wire *wire, uint64_t now_ns);
 
 /* The engine's timers and what waits to be sent, then every transmit queue. Returns frames sent. */
 uint32_t dp_wire_send(struct dp_wire *wire, uint64_t now_ns);
+
+/* Around a turn, for the account of cycles (cycles.h): what comes before dp_wire_receive is the
+ * ring stage. worked: whether the turn found any. */
+void dp_wire_turn_begin(struct dp_wire *wire);
+void dp_wire_turn_end(struct dp_wire *wire, bool worked);
+
+/* Any thread. Frames per burst, of bursts that were not empty; 2 of them, which live as long as the
+ * wire. index: the worker. */
+#define DP_WIRE_HISTOGRAMS 2u
+void dp_wire_histograms(
+	const struct dp_wire *wire, uint32_t index, struct histogram_ref out[DP_WIRE_HISTOGRAMS]);
 
 /* When the engine has something to do without input; UINT64_MAX: never. */
 uint64_t dp_wire_next_ns(const struct dp_wire *wire);

@@ -1,8 +1,10 @@
-/* wire_internal.h: the wire's own shape, for wire.c (a packet's way) and wire_setup.c only. wire.h
- * is the manual. */
+/* wire_internal.h: the wire's own shape, for wire.c (a packet's way), wire_handoff.c (to and from
+ * other workers) and wire_setup.c only. wire.h is the manual. */
 #ifndef SW_DATAPLANE_WIRE_INTERNAL_H
 #define SW_DATAPLANE_WIRE_INTERNAL_H
 
+#include "dataplane/cycles.h"
+#include "dataplane/handoff.h"
 #include "dataplane/probe.h"
 #include "dataplane/wire.h"
 
@@ -12,12 +14,17 @@ struct rte_mbuf;
 
 #define WIRE_SPARES 32u /* buffers taken from the pool at once */
 
+/* A queue pair of ours, or one of another worker whose frames may come to us. */
 struct wire_queue {
 	struct dp_port *port;
 	uint16_t queue;
 	uint16_t pending;
 	uint16_t spares;
-	uint16_t sealed;                     /* of tx: these have their checksums */
+	uint16_t sealed;     /* of tx: these have their checksums */
+	uint16_t number;     /* counted through all ports, as handoff.h does */
+	uint16_t reply;      /* index into dp_wire.queue: answers to its frames leave there */
+	enum dp_steer steer; /* the port's, when we were made */
+	struct dp_frame_ring *back;          /* NULL: ours; else the way to its owner */
 	struct rte_mbuf *tx[TX_PENDING_MAX]; /* waiting, oldest first */
 	struct rte_mbuf *spare[WIRE_SPARES];
 	uint8_t udp_at[TX_PENDING_MAX]; /* of tx: where a UDP checksum is wanted; 0: nowhere */
@@ -27,12 +34,27 @@ struct wire_queue {
 struct wire_way {
 	uint16_t queue; /* index into dp_wire.queue */
 	struct packet_link link;
+	uint64_t flow; /* as it stands in the table of flows; 0: in none */
 } __attribute__((aligned(64)));
 _Static_assert(sizeof(struct wire_way) == 128, "two lines per peer");
 _Static_assert(__builtin_offsetof(struct wire_way, link.header) + PACKET_ETH_BYTES +
 			       PACKET_VLAN_BYTES + PACKET_IPV4_BYTES + PACKET_UDP_BYTES <=
 		       64,
 	"IPv4 headers end within the first");
+
+/* Frames for one other worker, gathered during a burst. */
+struct wire_over {
+	uint32_t count;
+	struct rte_mbuf *mbuf[DP_BURST_MAX];
+};
+
+struct wire_handoff {
+	struct dp_handoff *shared;
+	uint32_t index;               /* of this worker */
+	uint16_t *queue_of;           /* [shared->queues]: number to index into dp_wire.queue */
+	uint16_t rx_of[DP_BURST_MAX]; /* of datagram i: its frame in the burst */
+	struct wire_over over[];      /* [shared->workers] */
+};
 
 struct dp_wire {
 	const struct sw_config *config;
@@ -47,9 +69,9 @@ struct dp_wire {
 	struct dp_probe probe;
 
 	/* the burst being worked on */
-	struct wire_queue *rx_queue;
-	uint16_t rx_queue_index;
-	uint32_t current; /* datagram that the engine works on */
+	struct wire_queue *rx_queue; /* it came from there */
+	uint16_t reply_index;        /* and is answered there: index into queue */
+	uint32_t current;            /* datagram that the engine works on */
 	struct rte_mbuf *rx[DP_BURST_MAX];
 	struct packet packet[DP_BURST_MAX]; /* of datagram i */
 	struct sw_enet_datagram datagram[DP_BURST_MAX];
@@ -61,9 +83,42 @@ struct dp_wire {
 	struct packet_link stateless;
 
 	uint32_t sent;
-	uint32_t queue_count;
-	struct wire_queue *queue; /* [queue_count] */
+	uint32_t queue_count, own_queues;
+	struct wire_queue *queue;     /* [queue_count], ours first */
+	struct wire_handoff *handoff; /* NULL: no frame ever crosses */
+
+	struct dp_cycles cycles;
+	struct histogram rx_burst, tx_burst; /* frames */
 };
+
+/* A burst that is in wire->rx, from queue; handed: another worker gave it to us. */
+void dp_wire_work(struct dp_wire *wire, struct wire_queue *queue, uint32_t frames, bool handed,
+	uint64_t now_ns);
+
+/* Puts what waits for transmit into the port's ring, or into the ring to the queue's owner. */
+void dp_wire_flush(struct dp_wire *wire, struct wire_queue *queue);
+
+/* Completes what waits: afterwards no frame of it needs more than a transmit burst. */
+void dp_wire_seal(struct wire_queue *queue);
+
+/* wire_handoff.c. Not inlined: a worker alone passes them by, and keeps its registers.
+ *
+ * Whether frame i of the burst, datagram n, belongs to another worker: then it has
+ * been taken out of the burst. */
+__attribute__((noinline)) bool dp_wire_over(struct dp_wire *wire, uint32_t i, uint32_t n);
+/* Sends on what dp_wire_over has gathered. */
+__attribute__((noinline)) void dp_wire_over_push(struct dp_wire *wire);
+/* After the engine: strangers whose flow another worker has are taken out of the burst; handshakes
+ * are entered. */
+__attribute__((noinline)) void dp_wire_strays(struct dp_wire *wire, uint32_t datagrams);
+/* A peer's slot has another flow than before. */
+__attribute__((noinline)) void dp_wire_flow_moved(
+	struct dp_wire *wire, struct wire_way *way, const struct sw_enet_addr *from);
+/* Frames that other workers have handed to us. Returns how many. */
+__attribute__((noinline)) uint32_t dp_wire_take_over(struct dp_wire *wire, uint64_t now_ns);
+/* Frames of other workers that leave by our queues. */
+__attribute__((noinline)) void dp_wire_take_back(struct dp_wire *wire);
+__attribute__((noinline)) void dp_wire_give_back(struct dp_wire *wire, struct wire_queue *queue);
 
 /* The engine's calls; wire.c has them, wire_setup.c hands them over. */
 extern const struct sw_enet_ops dp_wire_engine_ops;

@@ -12,6 +12,9 @@
 
 #define HUGE_BYTES ((size_t)2 << 20)
 
+/* Of the histograms of bursts; the last from DP_BURST_MAX up, a transmit burst being twice it. */
+#define BURST_BUCKETS 10u
+
 static void engine_config(const struct sw_config *config, uint32_t index, const uint8_t key[16],
 	struct sw_enet_config *out)
 {
@@ -57,23 +60,75 @@ static size_t ways_bytes(const struct sw_config *config)
 	return config->enet.peers_max * sizeof(struct wire_way);
 }
 
-static uint32_t own_queues(const struct sw_config *config, uint32_t index,
+/* Worker index's queues, or those of others whose frames may come to it. */
+static uint32_t find_queues(const struct sw_config *config, uint32_t index, bool own,
 	struct dp_port *const *ports, uint32_t port_count, struct wire_queue *out)
 {
 	uint32_t found = 0;
 
 	for (uint32_t p = 0; p < port_count; p++) {
 		for (uint32_t q = 0; q < ports[p]->queues; q++) {
-			if (dp_port_queue_worker(config, ports[p]->index, q) != index)
+			uint32_t worker = dp_port_queue_worker(config, ports[p]->index, q);
+
+			if (own ? worker != index
+				: worker == index || ports[p]->steer == DP_STEER_QUEUE)
 				continue;
-			if (out) {
-				out[found].port = ports[p];
-				out[found].queue = (uint16_t)q;
-			}
+			if (out)
+				out[found] = (struct wire_queue){
+					.port = ports[p],
+					.queue = (uint16_t)q,
+					.number = (uint16_t)dp_handoff_queue(
+						config, ports[p]->index, q),
+					.steer = ports[p]->steer,
+				};
 			found++;
 		}
 	}
 	return found;
+}
+
+static uint16_t own_queue_of(const struct dp_wire *wire, const struct dp_port *port, uint16_t other)
+{
+	for (uint16_t q = 0; q < wire->own_queues; q++)
+		if (wire->queue[q].port == port)
+			return q;
+	return other;
+}
+
+static size_t handoff_bytes(uint32_t workers)
+{
+	return sizeof(struct wire_handoff) + workers * sizeof(struct wire_over);
+}
+
+/* How answers leave: by the queue itself, by another of ours on its port, or by its owner. */
+static bool connect_queues(struct dp_wire *wire, uint32_t index, struct dp_handoff *shared)
+{
+	for (uint16_t q = 0; q < wire->own_queues; q++)
+		wire->queue[q].reply = q;
+	if (!shared)
+		return true;
+	wire->handoff = calloc(1, handoff_bytes(shared->workers));
+	if (!wire->handoff)
+		return false;
+	wire->handoff->shared = shared;
+	wire->handoff->index = index;
+	wire->handoff->queue_of = calloc(shared->queues, sizeof(uint16_t));
+	if (!wire->handoff->queue_of)
+		return false;
+	for (uint16_t q = 0; q < wire->queue_count; q++) {
+		struct wire_queue *queue = &wire->queue[q];
+
+		wire->handoff->queue_of[queue->number] = q;
+		if (q < wire->own_queues)
+			continue;
+		queue->reply = own_queue_of(wire, queue->port, q);
+		queue->back = shared->back[index][dp_port_queue_worker(
+			wire->config, queue->port->index, queue->queue)];
+		/* Neither: where RSS steers, flows of those alone are handed on who have a queue
+		 * there. wire_handoff.c drops the rest. */
+		CHECK(queue->reply != q || queue->back || queue->steer == DP_STEER_STRAYS);
+	}
+	return true;
 }
 
 size_t dp_wire_bytes(const struct sw_config *config)
@@ -88,7 +143,8 @@ size_t dp_wire_bytes(const struct sw_config *config)
 	sum += ways_bytes(config);                           /* two lines per peer: the way back */
 	for (uint32_t p = 0; p < config->port_count; p++)
 		sum += config->ports[p].queues *
-		       sizeof(struct wire_queue); /* waiting for transmit */
+		       sizeof(struct wire_queue);            /* waiting for transmit */
+	sum += handoff_bytes(config->dataplane.lcore_count); /* gathered for other workers */
 	return sum;
 }
 
@@ -107,18 +163,21 @@ static void *reserve(size_t bytes)
 
 struct dp_wire *dp_wire_new(const struct sw_config *config, uint32_t index,
 	struct dp_port *const *ports, uint32_t port_count, const struct dp_wire_sink *sink,
-	_Atomic uint64_t *counters, const uint8_t key[16], uint64_t now_ns)
+	_Atomic uint64_t *counters, const uint8_t key[16], struct dp_handoff *handoff,
+	uint64_t now_ns)
 {
 	struct sw_enet_config engine;
 	struct sw_enet_ops ops = dp_wire_engine_ops;
 	struct dp_wire *wire = NULL;
-	uint32_t queues = own_queues(config, index, ports, port_count, NULL);
+	uint32_t own = find_queues(config, index, true, ports, port_count, NULL), others = 0;
 
-	if (!queues) {
+	if (handoff)
+		others = find_queues(config, index, false, ports, port_count, NULL);
+	if (!own && !others) {
 		fprintf(stderr,
 			"dataplane: worker %u has no queue: %u lcores share the ports' queues; "
-			"lower "
-			"dataplane.lcores or raise ports[].queues\n",
+			"lower dataplane.lcores, raise ports[].queues, or set ports[].steering to "
+			"auto or software\n",
 			index, config->dataplane.lcore_count);
 		return NULL;
 	}
@@ -134,17 +193,25 @@ struct dp_wire *dp_wire_new(const struct sw_config *config, uint32_t index,
 	wire->config = config;
 	wire->sink = *sink;
 	wire->counters = counters;
+	wire->cycles.on = config->dataplane.record_cycles != 0;
+	wire->cycles.counters = counters;
+	wire->rx_burst.plain_buckets = wire->tx_burst.plain_buckets = BURST_BUCKETS;
 	wire->burst = (uint16_t)config->dataplane.burst;
-	wire->queue_count = queues;
+	wire->own_queues = own;
+	wire->queue_count = own + others;
 	dp_probe_init(&wire->probe, config->dataplane.probes_per_s, config->dataplane.probes_burst,
 		now_ns);
 	wire->engine_bytes = sw_enet_bytes(&engine);
 	wire->engine_memory = reserve(wire->engine_bytes);
 	wire->ways = reserve(ways_bytes(config));
-	wire->queue = calloc(queues, sizeof(*wire->queue));
+	wire->queue = calloc(wire->queue_count, sizeof(*wire->queue));
 	if (!wire->engine_memory || !wire->ways || !wire->queue)
 		goto no_memory;
-	own_queues(config, index, ports, port_count, wire->queue);
+	find_queues(config, index, true, ports, port_count, wire->queue);
+	if (others)
+		find_queues(config, index, false, ports, port_count, wire->queue + own);
+	if (!connect_queues(wire, index, handoff))
+		goto no_memory;
 	ops.ctx = wire;
 	wire->engine = sw_enet_init(
 		wire->engine_memory, wire->engine_bytes, &engine, &ops, now_ns / NS_PER_MS);
@@ -159,6 +226,21 @@ no_memory:
 	return NULL;
 }
 
+void dp_wire_histograms(
+	const struct dp_wire *wire, uint32_t index, struct histogram_ref out[DP_WIRE_HISTOGRAMS])
+{
+	out[0] = (struct histogram_ref){.group = "dataplane",
+		.name = "rx_burst_frames",
+		.help = "frames of receive bursts that were not empty",
+		.index = index,
+		.histogram = &wire->rx_burst};
+	out[1] = (struct histogram_ref){.group = "dataplane",
+		.name = "tx_burst_frames",
+		.help = "frames that the port took in a transmit burst",
+		.index = index,
+		.histogram = &wire->tx_burst};
+}
+
 void dp_wire_free(struct dp_wire *wire)
 {
 	if (!wire)
@@ -168,6 +250,9 @@ void dp_wire_free(struct dp_wire *wire)
 		rte_pktmbuf_free_bulk(wire->queue[q].spare, wire->queue[q].spares);
 	}
 	free(wire->queue);
+	if (wire->handoff)
+		free(wire->handoff->queue_of);
+	free(wire->handoff);
 	free(wire->ways);
 	free(wire->engine_memory);
 	free(wire);

@@ -153,6 +153,7 @@ bool dp_worker_step(struct dp_worker *worker, uint64_t now_ns)
 {
 	bool work = false;
 
+	dp_wire_turn_begin(worker->wire);
 	for (uint32_t from = 0; from <= worker->shards; from++)
 		work |= drain(worker, from);
 	work |= dp_wire_receive(worker->wire, now_ns) > 0;
@@ -162,6 +163,7 @@ bool dp_worker_step(struct dp_worker *worker, uint64_t now_ns)
 	count(worker, DP_C_POLLS);
 	if (work)
 		count(worker, DP_C_POLLS_BUSY);
+	dp_wire_turn_end(worker->wire, work);
 	return work;
 }
 
@@ -183,6 +185,13 @@ uint32_t dp_worker_peers(const struct dp_worker *worker)
 const struct counter_set *dp_worker_counters(const struct dp_worker *worker)
 {
 	return worker->sets;
+}
+
+void dp_worker_histograms(
+	const struct dp_worker *worker, struct histogram_ref out[DP_WORKER_HISTOGRAMS])
+{
+	_Static_assert(DP_WORKER_HISTOGRAMS == DP_WIRE_HISTOGRAMS, "the wire's are all");
+	dp_wire_histograms(worker->wire, worker->index, out);
 }
 
 int dp_worker_peer_info(
@@ -281,8 +290,8 @@ struct dp_worker *dp_worker_new(const struct sw_config *config, uint32_t index,
 	for (uint32_t s = 0; s < links->shards; s++)
 		worker->drain[1 + s].ring = links->from_shard[s];
 	sink.ctx = worker->route;
-	worker->wire = dp_wire_new(
-		config, index, ports, port_count, &sink, worker->counters, key, mono_ns());
+	worker->wire = dp_wire_new(config, index, ports, port_count, &sink, worker->counters, key,
+		links->handoff, mono_ns());
 	if (!worker->wire) { /* which has said why */
 		dp_worker_free(worker);
 		return NULL;

@@ -49,6 +49,11 @@ uint32_t dp_worker_peers(const struct dp_worker *worker);
 #define DP_WORKER_COUNTER_SETS 2u
 const struct counter_set *dp_worker_counters(const struct dp_worker *worker);
 
+/* Any thread. Frames per burst, as dp_wire_histograms. */
+#define DP_WORKER_HISTOGRAMS 2u
+void dp_worker_histograms(
+	const struct dp_worker *worker, struct histogram_ref out[DP_WORKER_HISTOGRAMS]);
+
 /* Any thread but the worker's, one at a time. Asks the worker for its peer in slot peer_index, and
  * waits at most 200 ms for its next turn. Returns 0, -ENOENT (no peer there), -EINVAL (no such
  * slot), or -ETIMEDOUT (the worker does not step). */
@@ -58,8 +63,8 @@ int dp_worker_peer_info(
 /* Main thread. Bytes that a worker takes, one line per holder in worker.c; without ports' pools. */
 size_t dp_worker_bytes(const struct sw_config *config);
 
-/* Main thread. Makes /stormweir/counters and /stormweir/peer,<index>[,<worker>] of these workers
- * (and ports' losses) answer on DPDK's telemetry socket. Call with 0 workers before they are freed.
+/* Main thread. Makes /stormweir/counters, /stormweir/cycles[,<worker>] and
+ * /stormweir/peer,<index>[,<worker>] of these workers (and ports' losses) answer on DPDK's telemetry socket. Call with 0 workers before they are freed.
  * Returns 0, or -errno when telemetry has no room for the commands. */
 int dp_telemetry_start(struct dp_worker *const *workers, uint32_t worker_count,
 	struct dp_port *const *ports, uint32_t port_count);

@@ -13,6 +13,7 @@
 #include "common/log.h"
 #include "common/mono.h"
 #include "control/ops/ops.h"
+#include "dataplane/handoff.h"
 #include "dataplane/port.h"
 #include "dataplane/worker.h"
 #include "simulation/script/script.h"
@@ -109,8 +110,11 @@ static int build_workers(struct machine *m)
 	uint8_t key[16];
 
 	randombytes_buf(key, sizeof(key));
+	if (dp_handoff_new(m->config, m->port, m->ports, key, &m->handoff))
+		return -ENOMEM;
 	for (uint32_t w = 0; w < m->workers; w++) {
 		struct dp_links links = {
+			.handoff = m->handoff,
 			.to_control = m->worker_to_control[w],
 			.from_control = m->control_to_worker[w],
 			.shards = m->shards,
@@ -279,9 +283,15 @@ static enum ops_level dataplane_health(void *ctx, char *sentence, size_t bytes)
 
 void machine_register(struct machine *m, struct ops *ops)
 {
-	for (uint32_t w = 0; w < m->workers; w++)
+	for (uint32_t w = 0; w < m->workers; w++) {
+		struct histogram_ref refs[DP_WORKER_HISTOGRAMS];
+
 		for (uint32_t i = 0; i < DP_WORKER_COUNTER_SETS; i++)
 			ops_register_counters(ops, &dp_worker_counters(m->worker[w])[i]);
+		dp_worker_histograms(m->worker[w], refs);
+		for (uint32_t i = 0; i < DP_WORKER_HISTOGRAMS; i++)
+			ops_register_histogram(ops, &refs[i]);
+	}
 	for (uint32_t s = 0; s < m->shards; s++) {
 		struct histogram_ref refs[32];
 		uint32_t count = sim_shard_histograms(m->shard[s], refs, 32);
@@ -370,6 +380,7 @@ void machine_free(struct machine *m)
 		script_watchdog_stop(m->watchdog);
 	for (uint32_t w = 0; w < m->workers; w++)
 		dp_worker_free(m->worker[w]);
+	dp_handoff_free(m->handoff);
 	for (uint32_t p = 0; p < m->ports; p++)
 		dp_port_close(m->port[p]);
 	for (uint32_t w = 0; w < m->workers; w++) {

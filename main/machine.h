@@ -20,6 +20,7 @@ struct machine {
 	const struct sw_config *config;
 	uint32_t workers, shards, ports, lcores;
 	struct dp_port *port[CONFIG_PORTS_MAX];
+	struct dp_handoff *handoff; /* between the workers; NULL where nothing crosses */
 	struct dp_worker *worker[CONFIG_LCORES_MAX];
 	struct sim_shard *shard[CONFIG_LCORES_MAX];
 	struct script_watchdog *watchdog;

@@ -107,18 +107,25 @@ stage_healthy() {
 # A test may put words before the server: stage_wrap=(env LD_PRELOAD=...). They must exec it.
 stage_wrap=()
 
+# EAL lcores besides the main one, dealt to the two CPUs in turn: 1 to this number.
+stage_lcores=1
+
 # Megabytes for DPDK: packet buffers of the port, rings and engine tables of configs/dev.yaml.
 stage_memory_mb=512
 
 # stage_spawn EAL-OPTION...: starts the server; fails when it does not become healthy. stage_memory says
 # which memory it got: --huge-dir or --no-huge.
 stage_spawn() {
-	local cpus
+	local cpus lcores i
 	read -ra cpus <<<"$(stage_cpus)"
+	lcores=0@${cpus[0]}
+	for ((i = 1; i <= stage_lcores; i++)); do
+		lcores+=,$i@${cpus[i % 2]}
+	done
 	: >"$stage_log/stormweir.log"
 	process_spawn "$stage_dir/stormweir.pid" "$stage_log/stormweir.log" \
 		"${stage_wrap[@]}" "$stage_bin/stormweir" \
-		--lcores "0@${cpus[0]},1@${cpus[1]}" --no-pci --file-prefix "$stage_prefix" \
+		--lcores "$lcores" --no-pci --file-prefix "$stage_prefix" \
 		"$@" --vdev "net_af_xdp0,iface=$stage_server_end,busy_budget=0" \
 		-- --config "$stage_dir/node.yaml"
 	# shellcheck disable=SC2034 # for who sources this

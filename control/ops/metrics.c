@@ -65,6 +65,26 @@ static bool same_histogram(const struct histogram_ref *a, const struct histogram
 	return !strcmp(a->group, b->group) && !strcmp(a->name, b->name);
 }
 
+/* Of plain numbers: the bound of bucket i is its greatest number, 2^i - 1. */
+static void print_plain_histogram(const struct histogram_ref *ref, FILE *out)
+{
+	uint64_t count = 0;
+
+	for (uint32_t i = 0; i < HISTOGRAM_BUCKETS; i++) {
+		count += counter_get(&ref->histogram->bucket[i]);
+		if (i + 1 < ref->histogram->plain_buckets)
+			fprintf(out,
+				"stormweir_%s_%s_bucket{thread=\"%u\",le=\"%llu\"} %" PRIu64 "\n",
+				ref->group, ref->name, ref->index, (1ull << i) - 1, count);
+	}
+	fprintf(out,
+		"stormweir_%s_%s_bucket{thread=\"%u\",le=\"+Inf\"} %" PRIu64 "\n"
+		"stormweir_%s_%s_sum{thread=\"%u\"} %" PRIu64 "\n"
+		"stormweir_%s_%s_count{thread=\"%u\"} %" PRIu64 "\n",
+		ref->group, ref->name, ref->index, count, ref->group, ref->name, ref->index,
+		counter_get(&ref->histogram->sum_ns), ref->group, ref->name, ref->index, count);
+}
+
 static void print_histogram(const struct histogram_ref *ref, FILE *out)
 {
 	int bytes = name_bytes(ref->name);
@@ -91,14 +111,21 @@ static void print_histogram(const struct histogram_ref *ref, FILE *out)
 static void print_histograms(const struct ops *ops, uint32_t first, FILE *out)
 {
 	const struct histogram_ref *ref = &ops->histograms[first];
-	int bytes = name_bytes(ref->name);
+	bool plain = ref->histogram->plain_buckets != 0;
+	int bytes = plain ? (int)strlen(ref->name) : name_bytes(ref->name);
+	const char *unit = plain ? "" : "_seconds";
 
-	fprintf(out, "# HELP stormweir_%s_%.*s_seconds ", ref->group, bytes, ref->name);
+	fprintf(out, "# HELP stormweir_%s_%.*s%s ", ref->group, bytes, ref->name, unit);
 	print_help(out, ref->help);
-	fprintf(out, "# TYPE stormweir_%s_%.*s_seconds histogram\n", ref->group, bytes, ref->name);
-	for (uint32_t i = first; i < ops->histogram_count; i++)
-		if (same_histogram(ref, &ops->histograms[i]))
+	fprintf(out, "# TYPE stormweir_%s_%.*s%s histogram\n", ref->group, bytes, ref->name, unit);
+	for (uint32_t i = first; i < ops->histogram_count; i++) {
+		if (!same_histogram(ref, &ops->histograms[i]))
+			continue;
+		if (plain)
+			print_plain_histogram(&ops->histograms[i], out);
+		else
 			print_histogram(&ops->histograms[i], out);
+	}
 }
 
 static void print_component(void *ctx, const char *name, enum ops_level level, const char *sentence)

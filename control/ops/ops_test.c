@@ -31,10 +31,11 @@ static const struct counter_set sets[2] = {
 	{"test", 0, 2, descs, values[0]},
 	{"test", 1, 2, descs, values[1]},
 };
-static struct histogram tick, save;
+static struct histogram tick, save, burst = {.plain_buckets = 4};
 static const struct histogram_ref refs[] = {
 	{"test", "tick_ns", "time of a tick", 0, &tick},
 	{"test", "save_seconds", "time of a save", 0, &save},
+	{"test", "burst_frames", "frames of a burst", 0, &burst},
 };
 static _Atomic int levels[3]; /* two components and readiness */
 
@@ -66,6 +67,7 @@ static void rig_start(struct rig *rig)
 	ops_register_counters(rig->ops, &sets[1]);
 	ops_register_histogram(rig->ops, &refs[0]);
 	ops_register_histogram(rig->ops, &refs[1]);
+	ops_register_histogram(rig->ops, &refs[2]);
 	ops_register_health(rig->ops, "redis", health, &levels[0]);
 	ops_register_health(rig->ops, "postgres", health, &levels[1]);
 	ops_register_ready(rig->ops, health, &levels[2]);
@@ -117,6 +119,15 @@ static void test_metrics(void **state)
 		"stormweir_test_tick_seconds_sum{thread=\"0\"} 4000000.000002000\n"
 		"stormweir_test_tick_seconds_count{thread=\"0\"} 4\n",
 		"# TYPE stormweir_test_save_seconds histogram\n",
+		/* plain numbers: as they are, and their greatest as the bound */
+		"# HELP stormweir_test_burst_frames frames of a burst\n"
+		"# TYPE stormweir_test_burst_frames histogram\n"
+		"stormweir_test_burst_frames_bucket{thread=\"0\",le=\"0\"} 0\n"
+		"stormweir_test_burst_frames_bucket{thread=\"0\",le=\"1\"} 1\n"
+		"stormweir_test_burst_frames_bucket{thread=\"0\",le=\"3\"} 2\n"
+		"stormweir_test_burst_frames_bucket{thread=\"0\",le=\"+Inf\"} 4\n"
+		"stormweir_test_burst_frames_sum{thread=\"0\"} 40\n"
+		"stormweir_test_burst_frames_count{thread=\"0\"} 4\n",
 		"stormweir_health{component=\"redis\"} 0\n",
 		"stormweir_health{component=\"postgres\"} 2\n",
 	};
@@ -133,6 +144,8 @@ static void test_metrics(void **state)
 	histogram_add(&tick, 1000);
 	histogram_add(&tick, 1000);
 	histogram_add(&tick, 4000000ull * 1000000000ull); /* far above the last bound */
+	for (size_t i = 0; i < 4; i++)
+		histogram_add(&burst, (const uint64_t[]){1, 3, 4, 32}[i]);
 	atomic_store(&levels[1], OPS_RED);
 	body = get(&rig, "/metrics", 200);
 	for (size_t i = 0; i < sizeof(once) / sizeof(once[0]); i++)

@@ -89,6 +89,7 @@ static void add_histogram(json_t *root, const struct histogram_ref *ref)
 {
 	json_t *thread = thread_object(root, "histograms", ref->group, ref->index);
 	uint64_t bucket[HISTOGRAM_BUCKETS], count = 0;
+	bool plain = ref->histogram->plain_buckets != 0;
 	uint64_t sum_ns = counter_get(&ref->histogram->sum_ns);
 
 	for (uint32_t i = 0; i < HISTOGRAM_BUCKETS; i++) {
@@ -96,10 +97,13 @@ static void add_histogram(json_t *root, const struct histogram_ref *ref)
 		count += bucket[i];
 	}
 	json_object_set_new(thread, ref->name,
-		json_pack("{s:I, s:I, s:I, s:I, s:I}", "count", (json_int_t)count, "mean_ns",
-			(json_int_t)(count ? sum_ns / count : 0), "p50_below_ns",
-			(json_int_t)ops_quantile_ns(bucket, 0.5), "p99_below_ns",
-			(json_int_t)ops_quantile_ns(bucket, 0.99), "max_below_ns",
+		json_pack("{s:I, s:I, s:I, s:I, s:I}", "count", (json_int_t)count,
+			plain ? "mean" : "mean_ns", (json_int_t)(count ? sum_ns / count : 0),
+			plain ? "p50_below" : "p50_below_ns",
+			(json_int_t)ops_quantile_ns(bucket, 0.5),
+			plain ? "p99_below" : "p99_below_ns",
+			(json_int_t)ops_quantile_ns(bucket, 0.99),
+			plain ? "max_below" : "max_below_ns",
 			(json_int_t)ops_quantile_ns(bucket, 1.0)));
 }
 

@@ -48,7 +48,7 @@ static bool disconnected(void *ctx, uint64_t peer, uint32_t data, enum sw_enet_g
 }
 
 struct echo *echo_new(const struct sw_config *config, uint32_t index, struct dp_port *const *ports,
-	uint32_t port_count, const uint8_t key[16])
+	uint32_t port_count, const uint8_t key[16], struct dp_handoff *handoff)
 {
 	struct echo *echo = aligned_alloc(64, (sizeof(*echo) + 63) & ~(size_t)63);
 	const struct dp_wire_sink sink = {.ctx = echo,
@@ -63,7 +63,7 @@ struct echo *echo_new(const struct sw_config *config, uint32_t index, struct dp_
 	memset(echo, 0, sizeof(*echo));
 	echo->config = config;
 	echo->wire = dp_wire_new(
-		config, index, ports, port_count, &sink, echo->counters, key, mono_ns());
+		config, index, ports, port_count, &sink, echo->counters, key, handoff, mono_ns());
 	if (!echo->wire) {
 		free(echo);
 		return NULL;
@@ -102,12 +102,15 @@ uint64_t echo_busy_ns(const struct echo *echo)
 
 static bool turn(struct echo *echo, uint64_t now_ns)
 {
-	bool work = dp_wire_receive(echo->wire, now_ns) > 0;
+	bool work;
 
+	dp_wire_turn_begin(echo->wire);
+	work = dp_wire_receive(echo->wire, now_ns) > 0;
 	work |= dp_wire_send(echo->wire, now_ns) > 0;
 	counter_add(&echo->counters[DP_C_POLLS], 1);
 	if (work)
 		counter_add(&echo->counters[DP_C_POLLS_BUSY], 1);
+	dp_wire_turn_end(echo->wire, work);
 	return work;
 }
 

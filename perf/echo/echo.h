@@ -8,13 +8,14 @@
 
 #include "common/config.h"
 #include "common/counter.h"
+#include "dataplane/handoff.h"
 #include "dataplane/port.h"
 
 struct echo;
 
 /* Main thread. As dp_worker_new; NULL after it has said why. */
 struct echo *echo_new(const struct sw_config *config, uint32_t index, struct dp_port *const *ports,
-	uint32_t port_count, const uint8_t key[16]);
+	uint32_t port_count, const uint8_t key[16], struct dp_handoff *handoff);
 void echo_free(struct echo *echo);
 
 /* The echo's thread: polls until *stop is set, then tells every peer, and goes on until they have

@@ -30,6 +30,7 @@ static _Atomic bool stop; /* the signal handler sets it, everyone reads */
 static struct {
 	struct sw_config config;
 	struct dp_port *ports[CONFIG_PORTS_MAX];
+	struct dp_handoff *handoff;
 	struct echo *echoes[CONFIG_LCORES_MAX];
 	uint32_t port_count, echo_count;
 	_Atomic bool finished;
@@ -131,8 +132,11 @@ static int open_all(void)
 			return ret;
 		run.port_count++;
 	}
+	if (dp_handoff_new(&run.config, run.ports, run.port_count, key, &run.handoff))
+		return -ENOMEM;
 	for (uint32_t e = 0; e < run.config.dataplane.lcore_count; e++) {
-		run.echoes[e] = echo_new(&run.config, e, run.ports, run.port_count, key);
+		run.echoes[e] =
+			echo_new(&run.config, e, run.ports, run.port_count, key, run.handoff);
 		if (!run.echoes[e])
 			return -ENOMEM;
 		run.echo_count++;
@@ -144,6 +148,7 @@ static void close_all(void)
 {
 	for (uint32_t e = 0; e < run.echo_count; e++)
 		echo_free(run.echoes[e]);
+	dp_handoff_free(run.handoff);
 	for (uint32_t p = 0; p < run.port_count; p++)
 		dp_port_close(run.ports[p]);
 }

@@ -13,6 +13,7 @@
 	X("burst", 'b', 1, DP_BURST_MAX, dataplane.burst, "frames taken or given at once") \
 	X("mbufs", 'm', 0, 4194304, dataplane.mbufs, "buffers per queue, 0: computed") \
 	X("stats-period", 's', 0, 86400, dataplane.stats_period_s, "seconds between figures, 0: only at the end") \
+	X("record-core-cycles", 'R', 0, 1, dataplane.record_cycles, "1: count cycles per stage and frames per burst, 0: do not") \
 	X("peers", 'n', 1, 2097152, enet.peers_max, "peers per worker") \
 	X("half-open", 'o', 16, 1048576, enet.half_open_max, "handshakes under way per worker") \
 	X("channels", 'c', 1, 255, enet.channels_max, "channels a client may have") \

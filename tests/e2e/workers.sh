@@ -1,0 +1,114 @@
+#!/usr/bin/env bash
+# workers.sh BIN: several dataplane workers and several shards on real input: one AF_XDP queue, two workers and two
+# shards with a map each, on lcores that share the CPUs. Stock libenet clients in a network namespace.
+#
+#   1. 40 bots are new and start on the meadow (shard 0);
+#   2. with another admission.first_map, 40 others start in the cave (shard 1);
+#   3. all 80 play at once, each on the map and at the place that was saved. The worker that owns the queue hands the
+#      other's frames on and sends its answers; both have players, nobody is lost, nothing is dropped;
+#   4. the same with each worker on one lcore with a shard (fused).
+#
+# Leaves nothing behind: no process, namespace, interface or file.
+set -uo pipefail
+[[ $# == 1 ]] || {
+	echo "usage: $0 FOLDER-OF-PROGRAMS" >&2
+	exit 2
+}
+((EUID == 0)) || {
+	echo "skipped: a network namespace needs root"
+	exit 77
+}
+bin=$(cd "$1" && pwd)
+# shellcheck source=tools/stage.sh
+. "$(cd "$(dirname "$0")/../.." && pwd)/tools/stage.sh"
+# shellcheck source=tests/e2e/e2e.sh
+. "$(dirname "$0")/e2e.sh"
+e2e_begin
+# shellcheck disable=SC2034 # tools/stage.sh uses it
+stage_lcores=4
+
+# configure SIMULATION-LCORES FIRST-MAP
+configure() {
+	sed -i -e "/^dataplane:/,/^[a-z]*:\$/s/^  lcores: .*/  lcores: [1, 2]/" \
+		-e "/^simulation:/,/^[a-z]*:\$/s/^  lcores: .*/  lcores: $1/" \
+		-e '/name: cave/,/shard:/s/shard: .*/shard: 1/' \
+		-e "s/^  first_map: .*/  first_map: $2/" "$stage_dir/node.yaml"
+	"$stage_bin/stormweir-config" --check "$stage_dir/node.yaml" >/dev/null || die "the configuration is not good"
+}
+
+# metric NAME THREAD: its value now.
+metric() {
+	curl -sS --max-time 2 "http://127.0.0.1:$stage_http_port/metrics" |
+		sed -n "s/^stormweir_$1{thread=\"$2\"} //p"
+}
+
+# more_than LEAST NAME THREAD
+more_than() {
+	local value
+	value=$(metric "$2" "$3")
+	[[ $value =~ ^[0-9]+$ ]] || die "/metrics has no $2 of thread $3"
+	((value > $1)) || die "$2 of thread $3 is $value, expected more than $1"
+}
+
+is_zero() {
+	[[ $(metric "$1" "$2") == 0 ]] || die "$1 of thread $2 is '$(metric "$1" "$2")', expected 0"
+}
+
+# on_map MAP REPORT: all 40.
+on_map() {
+	local count
+	count=$(grep -c "\"map\": \"$1\"" "$2")
+	((count == 40)) || die "$count of 40 were on $1"
+}
+
+all_play() {
+	bots_start meadow 1001 40 --expect-enters 5 --expect-positions "$stage_run/meadow.json" \
+		--report "$stage_run/meadow2.json"
+	bots_start cave 2001 40 --expect-enters 5 --expect-positions "$stage_run/cave.json" \
+		--report "$stage_run/cave2.json"
+	sleep 10
+	more_than 10 enet_peers 0
+	more_than 10 enet_peers 1
+	more_than 1000 dataplane_handoff_over_total 0
+	more_than 1000 dataplane_handoff_taken_total 1
+	more_than 1000 dataplane_handoff_back_total 1
+	for worker in 0 1; do
+		is_zero dataplane_drop_handoff_over_full_total $worker
+		is_zero dataplane_drop_tx_total $worker
+	done
+	stand_still meadow
+	stand_still cave
+	sleep 2
+	bots_leave meadow
+	bots_leave cave
+	on_map meadow "$stage_run/meadow2.json"
+	on_map cave "$stage_run/cave2.json"
+	mv "$stage_run/meadow2.json" "$stage_run/meadow.json"
+	mv "$stage_run/cave2.json" "$stage_run/cave.json"
+}
+
+step "new players start on the meadow"
+configure '[3, 4]' meadow
+stage_server_start || die "the server did not start"
+bots_run meadow 1001 40 --seconds 5 --stand-still-last 2 --report "$stage_run/meadow.json" ||
+	die "the bots on the meadow were not well"
+on_map meadow "$stage_run/meadow.json"
+stage_server_stop || die "the server did not stop in order"
+
+step "others start in the cave"
+configure '[3, 4]' cave
+stage_server_start || die "the server did not start"
+bots_run cave 2001 40 --seconds 5 --stand-still-last 2 --report "$stage_run/cave.json" ||
+	die "the bots in the cave were not well"
+on_map cave "$stage_run/cave.json"
+
+step "all play at once, on both shards, over both workers"
+all_play
+stage_server_stop || die "the server did not stop in order"
+
+step "the same, each worker fused with a shard"
+configure '[1, 2]' meadow
+stage_server_start || die "the server did not start"
+all_play
+stage_server_stop || die "the server did not stop in order"
+e2e_passed
