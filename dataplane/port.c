@@ -273,7 +273,52 @@ static int set_mtu(const struct dp_port *port, const struct rte_eth_dev_info *in
 	return ret;
 }
 
-static int make_pools(struct dp_port *port, uint32_t mbufs, FILE *log)
+/* The default operations spin if their holder is preempted; buffers of one pool come and go on
+ * several threads (other workers, net_ring's far end). */
+#define POOL_OPS "ring_mt_rts"
+
+/* AF_XDP's driver (22.11) tells the kernel of number times size bytes from the pool's first buffer
+ * on. But no buffer crosses a page, so with pages of 4 KiB a pool is longer than that, and with
+ * hugepages a little: what is sent from the buffers behind vanishes, and nobody counts it (found
+ * with two workers, whose buffers go round the whole pool). Buffers of a power of two leave no
+ * gaps. */
+static struct rte_mempool *new_gapless_pool(
+	const char *name, uint32_t mbufs, uint32_t room, int socket)
+{
+	uint32_t flags = RTE_MEMPOOL_F_NO_SPREAD;
+	uint32_t bytes = (uint32_t)sizeof(struct rte_mbuf) + RTE_PKTMBUF_HEADROOM + room;
+	uint32_t total = rte_mempool_calc_obj_size(bytes, flags, NULL);
+	struct rte_pktmbuf_pool_private private = {0};
+	struct rte_mempool *pool;
+
+	bytes += rte_align32pow2(total) - total;
+	private.mbuf_data_room_size = (uint16_t)(bytes - sizeof(struct rte_mbuf));
+	pool = rte_mempool_create_empty(
+		name, mbufs, bytes, CACHE_MBUFS, sizeof(private), socket, flags);
+	if (!pool)
+		return NULL;
+	if (rte_mempool_set_ops_byname(pool, POOL_OPS, NULL))
+		goto fail;
+	rte_pktmbuf_pool_init(pool, &private);
+	if (rte_mempool_populate_default(pool) < 0)
+		goto fail;
+	rte_mempool_obj_iter(pool, rte_pktmbuf_init, NULL);
+	return pool;
+fail:
+	rte_mempool_free(pool);
+	return NULL;
+}
+
+static struct rte_mempool *new_pool(
+	const char *name, uint32_t mbufs, uint32_t room, int socket, bool gapless)
+{
+	if (gapless)
+		return new_gapless_pool(name, mbufs, room, socket);
+	return rte_pktmbuf_pool_create_by_ops(name, mbufs, CACHE_MBUFS, 0,
+		(uint16_t)(RTE_PKTMBUF_HEADROOM + room), socket, POOL_OPS);
+}
+
+static int make_pools(struct dp_port *port, uint32_t mbufs, bool gapless, FILE *log)
 {
 	/* Frame: MTU, Ethernet header, two tags. */
 	uint32_t frame_bytes = port->mtu + PACKET_ETH_BYTES + 2 * PACKET_VLAN_BYTES;
@@ -288,11 +333,8 @@ static int make_pools(struct dp_port *port, uint32_t mbufs, FILE *log)
 		if (port->pool[q])
 			continue; /* a reset keeps the pools */
 		snprintf(name, sizeof(name), "sw_p%u_q%u", port->index, q);
-		/* ring_mt_rts: net_ring's far end gives buffers back from another thread, and the
-		 * default operations spin if their holder is preempted. */
-		port->pool[q] = rte_pktmbuf_pool_create_by_ops(name, mbufs, CACHE_MBUFS, 0,
-			(uint16_t)(RTE_PKTMBUF_HEADROOM + room), rte_eth_dev_socket_id(port->id),
-			"ring_mt_rts");
+		port->pool[q] =
+			new_pool(name, mbufs, room, rte_eth_dev_socket_id(port->id), gapless);
 		if (!port->pool[q]) {
 			fprintf(log,
 				"port %s: no memory for %u buffers of %u bytes for queue %u: %s. "
@@ -474,7 +516,8 @@ static int bring_up(struct dp_port *port, FILE *log)
 	ret = rte_eth_dev_adjust_nb_rx_tx_desc(port->id, &port->rxd, &port->txd);
 	if (ret)
 		return ret;
-	ret = make_pools(port, dp_port_mbufs(port->config, port->rxd, port->txd, port->steer), log);
+	ret = make_pools(port, dp_port_mbufs(port->config, port->rxd, port->txd, port->steer),
+		!strcmp(info.driver_name, "net_af_xdp"), log);
 	if (ret)
 		return ret;
 	ret = setup_queues(port, log);
