@@ -80,7 +80,8 @@ run_say() {
 
 Stormweir is up on $wire_server_ip:7777 (AF_XDP on $stage_server_end, $memory), with $run_bots bots in namespace $stage_ns.
 
-  watch     curl -s http://127.0.0.1:$dev_http_port/metrics     and /health, /status
+  watch     watch -n 1 ./dev swctl status --http 127.0.0.1:$dev_http_port
+            curl -s http://127.0.0.1:$dev_http_port/metrics     and /health, /status
             ${sudo}tail -f $stage_log/stormweir.log
   play      ${sudo}$stage_bin/swctl ticket --key $stage_key \\
                 --character 1 --name you --raw --out /tmp/you.ticket

@@ -58,7 +58,7 @@ huge_change() {
 		flock 8
 		pages=$(($(cat $huge_pages/nr_hugepages) + $1))
 		echo $((pages > 0 ? pages : 0)) >$huge_pages/nr_hugepages
-	) 8>/run/lock/stormweir-hugepages.lock 2>/dev/null
+	) 8>/run/stormweir-hugepages.lock 2>/dev/null
 }
 
 # Pages that nobody uses and nobody has been promised.
