@@ -43,7 +43,9 @@ uint32_t acknowledge_received(struct sw_enet *e, uint32_t index, const uint8_t *
 	uint32_t found = block_find(e, index, BLOCK_OUT, command[1], seq);
 	bool disconnect;
 
-	peer->earliest_timeout_ms = 0;
+	/* Unlike in libenet, one for nothing does not count as a sign that what we sent arrives:
+	 * who invents them could keep what it never acknowledges, our DISCONNECT above all, and its
+	 * place, for ever. */
 	if (found == NIL || block_at(e, found)->attempts == 0)
 		return 0;
 	if (rtt_ms >= 0x8000)

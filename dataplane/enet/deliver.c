@@ -95,6 +95,7 @@ bool deliver_run(struct sw_enet *e, uint32_t index, uint8_t number, const struct
 		return true;
 	if (!deliver_call(e, peer, packets)) {
 		count(e, SW_ENET_C_WITHHELD_RING, 1);
+		e->cold[index].put_off_ms = e->now_ms;
 		return false;
 	}
 	channel->in_reliable = next - 1u;
@@ -152,6 +153,7 @@ uint32_t deliver_reliable(
 	block_at(e, block)->peer = index;
 	block_at(e, block)->channel = command->channel;
 	block_at(e, block)->seq = command->seq;
+	block_at(e, block)->in.due_ms = (uint32_t)(e->now_ms + GAP_MS);
 	list_push(e, &peer->held, block);
 	block_hash_add(e, block);
 	count(e, SW_ENET_C_HELD, 1);

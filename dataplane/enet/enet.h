@@ -82,7 +82,7 @@ struct sw_enet_config {
 	X(TIMEOUT, "it stopped acknowledging")                                                     \
 	X(SLOW, "its send queue ran full")                                                         \
 	X(OVERSIZE, "it sent a packet larger than packet_bytes_max")                               \
-	X(ASSEMBLY, "a fragmented packet was not completed in time")                               \
+	X(ASSEMBLY, "a packet was not completed, or the one before it did not come, in time")      \
 	X(PROTOCOL, "it sent what no client may send")
 
 #define SW_ENET_GONE_ENUM(name, text) SW_ENET_GONE_##name,
@@ -114,7 +114,8 @@ struct sw_enet_ops {
 	bool (*deliver)(void *ctx, const struct sw_enet_delivery *run, uint32_t count);
 
 	/* Both are owed: false means try again later; nothing of the peer is delivered before its
-	 * connected, nor after its disconnected. */
+	 * connected, nor after its disconnected. connected may call sw_enet_send and
+	 * sw_enet_disconnect. */
 	bool (*connected)(void *ctx, const struct sw_enet_connected *info);
 	bool (*disconnected)(void *ctx, uint64_t peer, uint32_t data, enum sw_enet_gone reason);
 

@@ -35,11 +35,14 @@
 #define VERIFY_AGAIN_MAX      5u
 #define ASSEMBLY_MS           30000u /* and one more for each 4 bytes: 4 KiB/s is the slowest */
 #define ASSEMBLY_BYTES_PER_MS 4u
-#define PENDING_MS            5000u /* an unreliable packet waits so long for others */
-#define PENDING_MAX           32u   /* unreliable packets waiting, per peer */
-#define ACK_BLOCKS_MAX        64u
-#define NO_BUFFER_MAX         64u /* then the rest of the dirty peers wait for the next service */
-#define FRAGMENTS_MAX         0x6000u /* six reliable windows: 13 MB at the least MTU */
+#define GAP_MS                                                                                     \
+	120000u              /* a packet waits so long for one before it: an honest sender has     \
+				given up long since */
+#define PENDING_MS     5000u /* an unreliable packet waits so long for others */
+#define PENDING_MAX    32u   /* unreliable packets waiting, per peer */
+#define ACK_BLOCKS_MAX 64u
+#define NO_BUFFER_MAX  64u     /* then the rest of the dirty peers wait for the next service */
+#define FRAGMENTS_MAX  0x6000u /* six reliable windows: 13 MB at the least MTU */
 
 /* --- blocks: the memory behind queues and holds (pool.c) --- */
 
@@ -74,7 +77,7 @@ struct block {
 			uint32_t sent_ms, rto_ms;
 			uint32_t order; /* when it was queued; reliable and not, compared */
 		} out;
-		struct { /* BLOCK_HELD and BLOCK_PENDING with count > 0: fragments */
+		struct { /* BLOCK_HELD and BLOCK_PENDING; with count > 0: fragments */
 			uint32_t fragments;
 			uint32_t total_bytes, fragment_bytes;
 			uint16_t count, missing;
@@ -169,7 +172,6 @@ struct peer {
 	uint16_t unsequenced_in;
 	uint32_t hold_blocks;
 	struct list held;    /* BLOCK_HELD: complete or assembling */
-	uint32_t assemblies; /* of these, incomplete */
 	struct list pending; /* BLOCK_PENDING */
 
 	struct channel channel[CHANNELS_INLINE];
@@ -186,6 +188,7 @@ struct peer_cold {
 	uint32_t connect_data;
 	uint32_t leave_data;  /* what the client said, or what it is told */
 	uint8_t leave_reason; /* enum sw_enet_gone */
+	uint64_t put_off_ms;  /* when deliver() last refused what was next in order; 0: never */
 	uint64_t packets_lost;
 	uint32_t unsequenced[WIRE_UNSEQUENCED_WINDOW / 32];
 };
@@ -304,6 +307,7 @@ static inline struct block *block_at(struct sw_enet *e, uint32_t index)
 
 /* pool.c: blocks, chains, and the table that finds them by (peer, kind, channel, seq). */
 uint32_t pool_chain_blocks(uint32_t bytes);
+bool pool_take_channel(struct sw_enet *e, struct peer *peer);
 bool pool_take_next(struct sw_enet *e, struct peer *peer, uint32_t blocks);
 bool pool_take(struct sw_enet *e, enum pool_share share, uint32_t *peer_blocks, uint32_t peer_max,
 	uint32_t blocks);

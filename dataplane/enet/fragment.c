@@ -139,8 +139,6 @@ void held_free(struct sw_enet *e, uint32_t index, uint32_t at)
 {
 	struct peer *peer = &e->peers[index];
 
-	if (block_at(e, at)->in.missing)
-		peer->assemblies--;
 	list_remove(e, &peer->held, at);
 	block_hash_remove(e, at);
 	pool_give(e, POOL_HOLD, &peer->hold_blocks, packet_free(e, at));
@@ -167,7 +165,7 @@ uint32_t fragment_reliable(
 	struct peer *peer = &e->peers[index];
 	struct channel *channel = peer_channel(e, peer, command->channel);
 	struct fragment f;
-	uint32_t refusal = fragment_parse(e, command, &f), ahead, own, at;
+	uint32_t refusal = fragment_parse(e, command, &f), ahead, own, at, due_ms;
 
 	if (refusal == SW_ENET_C_OVERSIZE)
 		return oversize(e, index);
@@ -195,8 +193,7 @@ uint32_t fragment_reliable(
 	at = block_find(e, index, BLOCK_HELD, command->channel, (uint16_t)f.start);
 	if (at == NIL) {
 		uint32_t blocks = assembly_blocks(f.count, f.fragment_bytes);
-		uint64_t due_ms = e->now_ms + ASSEMBLY_MS + f.total_bytes / ASSEMBLY_BYTES_PER_MS;
-
+		uint64_t end_ms = e->now_ms + ASSEMBLY_MS + f.total_bytes / ASSEMBLY_BYTES_PER_MS;
 		bool next = (uint16_t)f.start == (uint16_t)(channel->in_reliable + 1);
 
 		if (blocks > e->next_blocks_max) /* would never fit */
@@ -207,12 +204,11 @@ uint32_t fragment_reliable(
 			count(e, SW_ENET_C_WITHHELD_MEMORY, 1);
 			return 0;
 		}
-		at = assembly_new(e, index, BLOCK_HELD, command, &f, (uint32_t)due_ms);
+		at = assembly_new(e, index, BLOCK_HELD, command, &f, (uint32_t)end_ms);
 		block_at(e, at)->seq = (uint16_t)f.start;
 		list_push(e, &peer->held, at);
 		block_hash_add(e, at);
-		peer->assemblies++;
-		timer_set(e, index, due_ms);
+		timer_set(e, index, end_ms);
 	} else if (!assembly_matches(block_at(e, at), &f)) {
 		return SW_ENET_C_BAD_FRAGMENT;
 	}
@@ -222,11 +218,12 @@ uint32_t fragment_reliable(
 	count(e, SW_ENET_C_HELD, 1);
 	if (block_at(e, at)->in.missing)
 		return 0;
-	peer->assemblies--;
+	due_ms = block_at(e, at)->in.due_ms;
+	block_at(e, at)->in.due_ms = (uint32_t)(e->now_ms + GAP_MS);
 	if ((uint16_t)f.start == (uint16_t)(channel->in_reliable + 1) &&
 		!deliver_run(e, index, command->channel, NULL)) {
 		fragment_undo(e, at);
-		peer->assemblies++;
+		block_at(e, at)->in.due_ms = due_ms;
 		*keep = false;
 	}
 	return 0;

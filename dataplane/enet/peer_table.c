@@ -219,7 +219,7 @@ void peer_purge(struct sw_enet *e, uint32_t index, bool keep_acks)
 	for (uint32_t i = 0; i < CHANNELS_INLINE; i++)
 		peer->channel[i].unacked = (struct list){NIL, NIL};
 	peer->in_flight_bytes = 0;
-	DCHECK(peer->queue_blocks == 0 && peer->hold_blocks == 0 && peer->assemblies == 0);
+	DCHECK(peer->queue_blocks == 0 && peer->hold_blocks == 0);
 }
 
 void peer_free(struct sw_enet *e, uint32_t index)
@@ -261,7 +261,7 @@ struct channel *peer_channel(struct sw_enet *e, struct peer *peer, uint8_t chann
 	if (channel < CHANNELS_INLINE)
 		return &peer->channel[channel];
 	if (peer->channel_index == NIL) {
-		if (!pool_take(e, POOL_HOLD, &peer->hold_blocks, NIL, 1))
+		if (!pool_take_channel(e, peer))
 			return NULL;
 		peer->channel_index = block_new_raw(e);
 		memset(block_at(e, peer->channel_index), 0xff, BLOCK_BYTES);
@@ -269,7 +269,7 @@ struct channel *peer_channel(struct sw_enet *e, struct peer *peer, uint8_t chann
 	groups = (uint32_t *)(void *)block_at(e, peer->channel_index);
 	group = (channel - CHANNELS_INLINE) / CHANNELS_PER_BLOCK;
 	if (groups[group] == NIL) {
-		if (!pool_take(e, POOL_HOLD, &peer->hold_blocks, NIL, 1))
+		if (!pool_take_channel(e, peer))
 			return NULL;
 		groups[group] = block_new_raw(e);
 		channels = (struct channel *)(void *)block_at(e, groups[group]);

@@ -10,7 +10,9 @@
  * thresholds), so that any number of hoarders leaves something for the others.
  *
  * No deadlock: what is out of order waits for what is next, so it must not take the memory that the
- * next packet is assembled in. pool_take_next has one largest packet more to give. */
+ * next packet is assembled in. pool_take_next has one largest packet more to give; and of the share
+ * of holds a quarter is for that and the state of channels alone, or some thousand peers that hold
+ * what they can and never send what is next would leave nobody enough to assemble a packet in. */
 #include "dataplane/enet/engine.h"
 
 /* Blocks of a command or packet of so many bytes. */
@@ -19,17 +21,31 @@ uint32_t pool_chain_blocks(uint32_t bytes)
 	return bytes <= BLOCK_DATA ? 1 : 1 + (bytes - BLOCK_DATA + CHAIN_DATA - 1) / CHAIN_DATA;
 }
 
-bool pool_take(struct sw_enet *e, enum pool_share share, uint32_t *peer_blocks, uint32_t peer_max,
-	uint32_t blocks)
+static bool take(struct sw_enet *e, enum pool_share share, uint32_t *peer_blocks, uint32_t peer_max,
+	uint32_t blocks, uint64_t kept)
 {
 	uint64_t free = e->share_total[share] - e->share_used[share];
 	uint64_t wanted = (uint64_t)*peer_blocks + blocks;
 
-	if (blocks > free || wanted > peer_max || wanted > free)
+	free = free > kept ? free - kept : 0;
+	if (wanted > peer_max || wanted > free)
 		return false;
 	*peer_blocks += blocks;
 	e->share_used[share] += blocks;
 	return true;
+}
+
+bool pool_take(struct sw_enet *e, enum pool_share share, uint32_t *peer_blocks, uint32_t peer_max,
+	uint32_t blocks)
+{
+	return take(e, share, peer_blocks, peer_max, blocks,
+		share == POOL_HOLD ? e->share_total[POOL_HOLD] / 4 : 0);
+}
+
+/* For the state of a channel. */
+bool pool_take_channel(struct sw_enet *e, struct peer *peer)
+{
+	return take(e, POOL_HOLD, &peer->hold_blocks, NIL, 1, 0);
 }
 
 /* For the assembly of a packet that is next in order on its channel. */

@@ -39,6 +39,9 @@ static bool on_connected(void *ctx, const struct sw_enet_connected *info)
 	raw->connects++;
 	raw->handle = info->peer;
 	raw->info = *info;
+	if (raw->hang_up)
+		(void)sw_enet_disconnect(
+			raw->engine, info->peer, SW_ENET_DISCONNECT_NOW, 1, SW_ENET_GONE_LOCAL);
 	return true;
 }
 

@@ -34,6 +34,7 @@ struct raw_engine {
 	bool deaf, no_buffer, refuse_events;
 	bool quiet; /* record nothing: for benchmarks and fuzzing */
 	bool echo;
+	bool hang_up; /* at connected, at once */
 
 	/* what they saw */
 	struct raw_datagram sent[RAW_SENT_MAX];

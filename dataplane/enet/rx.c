@@ -145,7 +145,8 @@ static uint32_t commands(
 	struct peer *peer = &e->peers[index];
 	bool timed = wire_get16(data) & WIRE_SENT_TIME;
 
-	while (at < bytes) {
+	/* a call of ours, connected() or deliver(), may have ended it */
+	while (at < bytes && peer->state != PEER_GONE) {
 		struct command command;
 		uint32_t refusal, length;
 		bool keep = false, wants;
@@ -174,8 +175,6 @@ static uint32_t commands(
 		}
 		if (refusal)
 			return refusal;
-		if (peer->state == PEER_GONE)
-			return 0;
 		at += length;
 	}
 	return 0;

@@ -89,6 +89,18 @@ static void queue_fragments(struct sw_enet *e, uint32_t index, struct channel *c
 		channel->out_unreliable = 0;
 }
 
+/* Whether so many more reliable commands can be told apart: each that waits on the channel, sent or
+ * not, has a sequence number of its own. */
+static bool numbers_left(struct sw_enet *e, const struct channel *channel, uint32_t commands)
+{
+	uint32_t head = channel->unacked.head, waiting;
+
+	if (head == NIL)
+		return true;
+	waiting = (uint16_t)(channel->out_reliable - block_at(e, head)->seq) + 1u;
+	return waiting + commands <= UINT16_MAX;
+}
+
 int sw_enet_send(struct sw_enet *e, uint64_t handle, uint8_t number, uint32_t flags,
 	const void *payload, uint32_t bytes)
 {
@@ -117,6 +129,8 @@ int sw_enet_send(struct sw_enet *e, uint64_t handle, uint8_t number, uint32_t fl
 		blocks = pool_chain_blocks(
 			bytes + (flags & SW_ENET_RELIABLE ? WIRE_SEND_RELIABLE_BYTES
 							  : WIRE_SEND_UNRELIABLE_BYTES));
+		if (flags & SW_ENET_RELIABLE && !numbers_left(e, channel, 1))
+			goto full;
 		if (!pool_take(e, POOL_QUEUE, &peer->queue_blocks, e->queue_blocks_max, blocks))
 			goto full;
 		queue_single(e, index, channel, number, flags, payload, bytes);
@@ -125,6 +139,9 @@ int sw_enet_send(struct sw_enet *e, uint64_t handle, uint8_t number, uint32_t fl
 		last = bytes % fragment;
 		blocks = bytes / fragment * pool_chain_blocks(room) +
 			 (last ? pool_chain_blocks(WIRE_SEND_FRAGMENT_BYTES + last) : 0);
+		if (flags & SW_ENET_RELIABLE &&
+			!numbers_left(e, channel, bytes / fragment + (last > 0)))
+			goto full;
 		if (!pool_take(e, POOL_QUEUE, &peer->queue_blocks, e->queue_blocks_max, blocks))
 			goto full;
 		queue_fragments(e, index, channel, number, flags & SW_ENET_RELIABLE, payload, bytes,

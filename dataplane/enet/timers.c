@@ -111,7 +111,7 @@ void timer_rearm(struct sw_enet *e, uint32_t index)
 				 ? peer->ack_ms + PING_INTERVAL_MS
 				 : e->now_ms + PING_INTERVAL_MS;
 	/* assemblies and pending packets are counted in seconds: the wheel's 4 s are fine */
-	if (due_ms == UINT64_MAX && (peer->assemblies || peer->pending_count))
+	if (due_ms == UINT64_MAX && (peer->held.head != NIL || peer->pending_count))
 		due_ms = e->now_ms + WHEEL_SLOTS;
 	if (due_ms != UINT64_MAX)
 		timer_set(e, index, due_ms);
@@ -172,9 +172,11 @@ static bool past(const struct sw_enet *e, uint32_t due_ms)
 	return (int32_t)((uint32_t)e->now_ms - due_ms) >= 0;
 }
 
-/* Ends a peer with an assembly past its time; drops unreliable packets that waited in vain. */
+/* Ends a peer with an assembly, or a gap before what it sent, past its time; drops unreliable
+ * packets that waited in vain. */
 static void expire(struct sw_enet *e, uint32_t index)
 {
+	const struct peer_cold *cold = &e->cold[index];
 	struct peer *peer = &e->peers[index];
 
 	for (uint32_t at = peer->pending.head, next; at != NIL; at = next) {
@@ -184,10 +186,13 @@ static void expire(struct sw_enet *e, uint32_t index)
 		count(e, SW_ENET_C_ASSEMBLIES_DROPPED, 1);
 		pending_free(e, index, at);
 	}
-	for (uint32_t at = peer->held.head; at != NIL && peer->assemblies;
-		at = block_at(e, at)->next) {
-		if (block_at(e, at)->in.missing == 0 || !past(e, block_at(e, at)->in.due_ms))
+	for (uint32_t at = peer->held.head; at != NIL; at = block_at(e, at)->next) {
+		if (!past(e, block_at(e, at)->in.due_ms))
 			continue;
+		/* nobody is ended for what we ourselves put off, however long: the client repeats
+		 * it more and more seldom */
+		if (cold->put_off_ms && e->now_ms - cold->put_off_ms < 2 * GAP_MS)
+			return;
 		leave(e, index, SW_ENET_GONE_ASSEMBLY, e->config.told.malformed, true);
 		return;
 	}
@@ -201,7 +206,7 @@ static void timer_fire(struct sw_enet *e, uint32_t index)
 		return; /* on the dirty list */
 	if (peer->sent.head != NIL && e->now_ms >= repeat_ms(e, peer))
 		repeat(e, index);
-	if (peer->pending_count || peer->assemblies)
+	if (peer->pending_count || peer->held.head != NIL)
 		expire(e, index);
 	if (peer->state == PEER_CONNECTED && peer->sent.head == NIL && peer->reliable.head == NIL &&
 		e->now_ms - peer->ack_ms >= PING_INTERVAL_MS &&

@@ -123,6 +123,8 @@ static void reliable_sent(struct sw_enet *e, uint32_t index, uint32_t at)
 		block->out.rto_ms = peer->rtt_ms + 4 * peer->rtt_variance_ms;
 		if (block->out.rto_ms < RTO_MIN_MS)
 			block->out.rto_ms = RTO_MIN_MS;
+		if (block->out.rto_ms > TIMEOUT_MAX_MS) /* the client chose what it echoes */
+			block->out.rto_ms = TIMEOUT_MAX_MS;
 	}
 	block->out.sent_ms = (uint32_t)e->now_ms;
 	block->aux = 1;
