@@ -39,6 +39,7 @@
 	X(TO_SHARD, "to_shard_messages", COUNTER_SUM, "client messages handed to shards") \
 	X(RELIABLE_HELD, "ring_full_reliable_held", COUNTER_SUM, "runs with a reliable message that were not taken, and so not acknowledged, because a ring was full: the client repeats them") \
 	X(UNRELIABLE_DROPPED, "drop_ring_full_unreliable", COUNTER_SUM, "unreliable client messages dropped because a ring was full") \
+	X(RING_SHARE, "ring_crowded_messages", COUNTER_SUM, "client messages dropped (unreliable) or not acknowledged (reliable) because a ring was more than half full and their peer had had its share of the rest") \
 	X(MESSAGE_EMPTY, "drop_message_empty", COUNTER_SUM, "client messages without a type byte") \
 	X(MESSAGE_UNKNOWN, "drop_message_unknown_range", COUNTER_SUM, "client messages whose type lies in no range") \
 	X(MESSAGE_CHAT, "drop_message_chat", COUNTER_SUM, "client chat messages: this node has no chat destination") \

@@ -12,11 +12,28 @@
  * go while a shard's ring is full. Beyond it the shard's own ring waits. */
 #define OWED_MAX 1024u
 
+/* While a ring is more than half full a peer may put so many slots into it, or one run: who sends
+ * more than is worked off must not take the other half, which is there for everyone else. */
+#define SHARE_SLOTS 64u
+
+struct share {
+	uint16_t epoch, slots; /* of the ring's crowd; slots pushed in it */
+};
+
 struct route_peer {
 	uint64_t peer; /* HANDLE_NONE: nobody */
 	uint32_t to;   /* shard + 1 */
 	bool leaving;  /* owes its leave to one of the two below, or both */
 	bool control_told, shard_told;
+	struct share share[2]; /* of control's ring, of its shard's */
+};
+
+struct crowd {          /* of one ring */
+	uint32_t room;  /* slots free, or more */
+	uint32_t half;  /* crowded: less room than this */
+	uint16_t epoch; /* ends when it is crowded no more */
+	bool crowded;   /* it was in this epoch */
+	bool pushed;    /* since the last look */
 };
 
 struct owed {
@@ -37,7 +54,8 @@ struct dp_route {
 	_Atomic uint64_t *counters;
 	uint32_t owed_count;
 	struct owed owed[OWED_MAX];
-	uint32_t need[CONFIG_LCORES_MAX + 1]; /* slots of the run at hand, per place number */
+	uint32_t need[CONFIG_LCORES_MAX + 1];      /* slots of the run at hand, per place number */
+	struct crowd crowd[CONFIG_LCORES_MAX + 1]; /* per place number */
 	struct msg_buffer message;
 	struct route_peer peers[];
 };
@@ -53,9 +71,14 @@ static void count_full(struct dp_route *route, enum dp_counter counter)
 	dp_trace_ring_full(route->owner, counter);
 }
 
+static struct msg_ring *ring_of(const struct dp_route *route, uint32_t number)
+{
+	return number ? route->links.to_shard[number - 1] : route->links.to_control;
+}
+
 size_t dp_route_bytes(uint32_t peers_max)
 {
-	/* 24 bytes a peer: handle, route, what it was told. */
+	/* 24 bytes a peer: handle, route, what it was told, its share of crowded rings. */
 	return sizeof(struct dp_route) + peers_max * sizeof(struct route_peer);
 }
 
@@ -72,6 +95,12 @@ struct dp_route *dp_route_new(uint32_t owner, uint32_t peers_max, const struct d
 	route->peers_max = peers_max;
 	route->links = *links;
 	route->counters = counters;
+	for (uint32_t number = 0; number <= links->shards; number++) {
+		struct crowd *crowd = &route->crowd[number];
+
+		crowd->room = msg_ring_room(ring_of(route, number)); /* all of it */
+		crowd->half = crowd->room / 2;
+	}
 	return route;
 }
 
@@ -125,6 +154,43 @@ static struct place place_of(const struct dp_route *route, const struct sw_enet_
 	return (struct place){route->links.to_shard[entry->to - 1], DP_C_TO_SHARD, entry->to};
 }
 
+/* Whether a crowded ring has a place for so many slots more of this peer. */
+static bool shares(const struct dp_route *route, uint64_t peer, uint32_t number, uint32_t slots)
+{
+	const struct crowd *crowd = &route->crowd[number];
+	const struct route_peer *entry;
+	const struct share *share;
+
+	if (crowd->room >= crowd->half)
+		return true;
+	entry = find(route, peer);
+	if (!entry)
+		return true;
+	share = &entry->share[number != 0];
+	return share->epoch != crowd->epoch || !share->slots || share->slots + slots <= SHARE_SLOTS;
+}
+
+static void pushed(struct dp_route *route, uint64_t peer, uint32_t number, uint32_t slots)
+{
+	struct crowd *crowd = &route->crowd[number];
+	struct route_peer *entry;
+	struct share *share;
+
+	crowd->pushed = true;
+	crowd->room -= slots < crowd->room ? slots : crowd->room;
+	if (crowd->room >= crowd->half)
+		return;
+	crowd->crowded = true;
+	entry = find(route, peer);
+	if (!entry)
+		return;
+	share = &entry->share[number != 0];
+	if (share->epoch != crowd->epoch)
+		*share = (struct share){.epoch = crowd->epoch};
+	slots += share->slots;
+	share->slots = (uint16_t)(slots < UINT16_MAX ? slots : UINT16_MAX);
+}
+
 /* Whether every ring has room for what the run wants of it. Room can only grow meanwhile: we are
  * the rings' producer. */
 static bool fits(struct dp_route *route, const struct sw_enet_delivery *run, uint32_t n)
@@ -137,7 +203,8 @@ static bool fits(struct dp_route *route, const struct sw_enet_delivery *run, uin
 		if (!place.ring)
 			continue;
 		route->need[place.number] += msg_slots(run[i].bytes);
-		fit &= route->need[place.number] <= msg_ring_room(place.ring);
+		fit &= route->need[place.number] <= msg_ring_room(place.ring) &&
+		       shares(route, run[i].peer, place.number, route->need[place.number]);
 	}
 	for (uint32_t i = 0; i < n; i++)
 		route->need[place_of(route, &run[i]).number] = 0;
@@ -145,7 +212,7 @@ static bool fits(struct dp_route *route, const struct sw_enet_delivery *run, uin
 }
 
 static bool push_packet(
-	struct dp_route *route, struct msg_ring *ring, const struct sw_enet_delivery *packet)
+	struct dp_route *route, const struct place *place, const struct sw_enet_delivery *packet)
 {
 	struct msg *message = route->message.slot;
 	uint8_t *payload = msg_begin(message, MSG_PEER_PACKET, packet->peer, packet->bytes);
@@ -153,7 +220,10 @@ static bool push_packet(
 	message->channel = packet->channel;
 	message->flags = packet->flags;
 	memcpy(payload, packet->payload, packet->bytes);
-	return msg_ring_push(ring, message);
+	if (!msg_ring_push(place->ring, message))
+		return false;
+	pushed(route, packet->peer, place->number, message->slots);
+	return true;
 }
 
 bool dp_route_deliver(void *ctx, const struct sw_enet_delivery *run, uint32_t n)
@@ -172,7 +242,12 @@ bool dp_route_deliver(void *ctx, const struct sw_enet_delivery *run, uint32_t n)
 	for (uint32_t i = 0; i < n; i++) {
 		struct place place = place_of(route, &run[i]);
 
-		if (place.ring && !push_packet(route, place.ring, &run[i])) {
+		if (place.ring && n == 1 &&
+			!shares(route, run->peer, place.number, msg_slots(run->bytes))) {
+			count(route, DP_C_RING_SHARE);
+			return !reliable;
+		}
+		if (place.ring && !push_packet(route, &place, &run[i])) {
 			if (reliable) {
 				CHECK(n == 1); /* there was room for the whole run */
 				count_full(route, DP_C_RELIABLE_HELD);
@@ -288,6 +363,18 @@ void dp_route_service(struct dp_route *route)
 {
 	uint32_t kept = 0;
 
+	for (uint32_t number = 0; number <= route->links.shards; number++) {
+		struct crowd *crowd = &route->crowd[number];
+
+		if (!crowd->pushed)
+			continue;
+		crowd->room = msg_ring_room(ring_of(route, number));
+		if (crowd->room < crowd->half)
+			continue;
+		crowd->pushed = false;
+		crowd->epoch += crowd->crowded;
+		crowd->crowded = false;
+	}
 	for (uint32_t i = 0; i < route->owed_count; i++) {
 		const struct owed owed = route->owed[i];
 

@@ -491,6 +491,60 @@ static void a_run_goes_whole_or_not_at_all(void **state)
 	world_free(&world);
 }
 
+/* One peer says more than is worked off: the half of the ring that is not its own takes what others
+ * say, and their events. */
+static void one_peer_does_not_fill_a_ring(void **state)
+{
+	struct world world;
+	struct client loud, other;
+	uint8_t again[LEAN_OUT_BYTES];
+	uint32_t again_bytes, loud_messages;
+	uint64_t peers[2];
+
+	(void)state;
+	world_make(&world, "loud");
+	client_make(&loud, &world, 2);
+	client_make(&other, &world, 3);
+	peers[0] = client_connect(&loud);
+	peers[1] = client_connect(&other);
+	for (int i = 0; i < 2; i++)
+		shard_route(&world, 0, peers[i], 1);
+	step(&world, 1);
+	for (int round = 0; round < 2; round++) { /* and when it has been quiet, again */
+		uint64_t put_off = counted(&world, DP_C_RING_SHARE);
+
+		for (int i = 0; i < 300; i++) {
+			client_unreliable(&loud, "\x41 loud", 6);
+			step(&world, 0);
+		}
+		loud_messages = msg_ring_used(world.links.to_shard[0]);
+		assert_in_range(loud_messages, RING_SLOTS / 2, RING_SLOTS / 2 + 64);
+		assert_int_equal(counted(&world, DP_C_RING_SHARE) - put_off, 300 - loud_messages);
+		/* what is reliable is not acknowledged */
+		again_bytes =
+			lean_send_reliable(&loud.enet, 0, "\x41 loud", 6, now_ms(&loud), again);
+		client_put(&loud, again, again_bytes);
+		step(&world, 1);
+		client_read(&loud);
+		assert_int_equal(loud.enet.acknowledged, round);
+		client_unreliable(&other, "\x41 other", 7);
+		client_reliable(&other, "\x41 other", 7);
+		step(&world, 1);
+		client_read(&other);
+		assert_int_equal(other.enet.acknowledged, round + 1);
+		assert_int_equal(drain(&world, world.links.to_shard[0]), loud_messages + 2);
+		assert_int_equal(counted(&world, DP_C_UNRELIABLE_DROPPED), 0);
+		step(&world, 1);
+		client_put(&loud, again, again_bytes);
+		step(&world, 1);
+		client_read(&loud);
+		assert_int_equal(loud.enet.acknowledged, round + 1);
+		drain(&world, world.links.to_shard[0]);
+		step(&world, 1);
+	}
+	world_free(&world);
+}
+
 static void a_route_ends_behind_the_last_message(void **state)
 {
 	struct world world;
@@ -815,6 +869,7 @@ int main(void)
 		cmocka_unit_test(messages_go_where_their_type_and_route_say),
 		cmocka_unit_test(a_full_ring_withholds_the_acknowledgement),
 		cmocka_unit_test(a_run_goes_whole_or_not_at_all),
+		cmocka_unit_test(one_peer_does_not_fill_a_ring),
 		cmocka_unit_test(a_route_ends_behind_the_last_message),
 		cmocka_unit_test(a_leave_is_owed_to_both),
 		cmocka_unit_test(sends_and_disconnects_from_rings),
