@@ -71,13 +71,15 @@ struct sw_config {
 	uint32_t port_count;
 	struct {
 		uint32_t peers_max;     /* per dataplane lcore */
-		uint32_t half_open_max; /* per dataplane lcore */
+		uint32_t half_open_max; /* per dataplane lcore; 0: computed from the rates */
 		uint32_t channels_max;
 		uint32_t mtu;
 		uint32_t packet_bytes_max;
 		enum config_use checksum, compression;
 		uint32_t connects_per_s, connects_burst;               /* global bucket */
 		uint32_t source_connects_per_s, source_connects_burst; /* per source address */
+		uint32_t returning_percent, returning_max; /* of both, for who was here of late */
+		uint32_t expand_bytes_per_s; /* decompressed, per peer */
 		uint32_t peer_hold_bytes;   /* out-of-order and assembly memory, per peer */
 		uint32_t peer_queue_bytes;  /* sends waiting, per peer */
 		uint32_t pool_bytes;        /* memory behind both, per dataplane lcore */

@@ -88,16 +88,19 @@
 	X("ports[].txd", ports[0].txd, POWER_OF_TWO, 64, 32768, "1024", "Transmit descriptors per queue.") \
 	\
 	X("enet.peers_max", enet.peers_max, INTEGER, 1, 2097152, "4096", "Peers per dataplane lcore.") \
-	X("enet.half_open_max", enet.half_open_max, INTEGER, 16, 1048576, "1024", "Handshakes under way at once, per dataplane lcore.") \
+	X("enet.half_open_max", enet.half_open_max, INTEGER, 0, 1048576, "0", "Handshakes under way at once, per dataplane lcore, about 150 bytes each. 0 computes it: connects_burst and 3 s of connects_per_s (as long as an unanswered handshake keeps its place), rounded up to a power of two: 16,384, or 2.4 MiB, with the defaults. With less, a flood of invented sources fills the table before it meets the rate.") \
 	X("enet.channels_max", enet.channels_max, INTEGER, 4, 255, "4", "Channels that a client may ask for; the protocol uses 4.") \
 	X("enet.mtu", enet.mtu, BYTES, 576, 4096, "1400B", "Largest ENet datagram, without UDP and IP headers.") \
 	X("enet.packet_max", enet.packet_bytes_max, BYTES, 576, MSG_PAYLOAD_MAX, "4KiB", "Largest packet either way, its fragments joined.") \
 	X("enet.checksum", enet.checksum, USE, 0, 0, "any", "Whether clients use ENet's CRC32: any recognises it from each CONNECT.") \
 	X("enet.compression", enet.compression, USE, 0, 0, "any", "Whether clients use ENet's range coder: any recognises it from each CONNECT.") \
-	X("enet.connects_per_s", enet.connects_per_s, INTEGER, 1, 10000000, "2000", "New handshakes per second, all sources together.") \
+	X("enet.connects_per_s", enet.connects_per_s, INTEGER, 1, 10000000, "2000", "New handshakes per second, all sources together, per dataplane lcore.") \
 	X("enet.connects_burst", enet.connects_burst, INTEGER, 1, 10000000, "4000", "Burst of the above.") \
 	X("enet.source_connects_per_s", enet.source_connects_per_s, INTEGER, 1, 10000000, "50", "New handshakes per second from one source address.") \
 	X("enet.source_connects_burst", enet.source_connects_burst, INTEGER, 1, 10000000, "200", "Burst of the above.") \
+	X("enet.returning_percent", enet.returning_percent, INTEGER, 0, 90, "25", "Part of connects_per_s, connects_burst and the places for handshakes that is kept for addresses that completed a handshake, or whose connection ended, in the last 10 minutes: so players who drop during a flood of invented sources get back in. What they do not need of the rate is everyone's.") \
+	X("enet.returning_max", enet.returning_max, INTEGER, 0, 4194304, "0", "Such addresses that are remembered, per dataplane lcore, 16 bytes each; 0 is twice peers_max, from 1,024 to 262,144.") \
+	X("enet.expand_per_s", enet.expand_bytes_per_s, BYTES, 16384, CONFIG_GIB, "2MiB", "What one peer may make the server decompress in a second, at 10 to 40 ns a byte; its compressed datagrams beyond that count as lost. The default is a full window of 64 KiB every 32 ms.") \
 	X("enet.peer_hold", enet.peer_hold_bytes, BYTES, 1024, CONFIG_GIB, "1MiB", "Most memory for what one peer sent out of order or in fragments. ENet senders know no receiver's limit: a small hold stalls clients that send much over a lossy path.") \
 	X("enet.peer_queue", enet.peer_queue_bytes, BYTES, 1024, CONFIG_GIB, "64KiB", "Memory for what waits to be sent to one peer, or to be acknowledged by it; a peer that needs more is disconnected as slow.") \
 	X("enet.pool", enet.pool_bytes, BYTES, 65536, 4095ull << 20, "32MiB", "Memory behind holds and queues of all peers, per dataplane lcore.") \

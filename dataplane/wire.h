@@ -70,4 +70,8 @@ uint64_t dp_wire_next_ns(const struct dp_wire *wire);
 /* Bytes that a worker's wire takes for this configuration, without the ports' pools. */
 size_t dp_wire_bytes(const struct sw_config *config);
 
+/* The part of it for who has no peer (sw_enet_stranger_bytes), for people to read at start;
+ * *half_open: handshakes that may be under way at once. */
+size_t dp_wire_stranger_bytes(const struct sw_config *config, uint32_t *half_open);
+
 #endif

@@ -37,6 +37,9 @@ static void engine_config(const struct sw_config *config, uint32_t index, const 
 		.connects_burst = config->enet.connects_burst,
 		.source_connects_per_s = config->enet.source_connects_per_s,
 		.source_connects_burst = config->enet.source_connects_burst,
+		.returning_percent = config->enet.returning_percent,
+		.returning_max = config->enet.returning_max,
+		.expand_bytes_per_s = config->enet.expand_bytes_per_s,
 		.peer_hold_bytes = config->enet.peer_hold_bytes,
 		.peer_queue_bytes = config->enet.peer_queue_bytes,
 		.pool_bytes = config->enet.pool_bytes,
@@ -146,6 +149,16 @@ size_t dp_wire_bytes(const struct sw_config *config)
 		       sizeof(struct wire_queue);            /* waiting for transmit */
 	sum += handoff_bytes(config->dataplane.lcore_count); /* gathered for other workers */
 	return sum;
+}
+
+size_t dp_wire_stranger_bytes(const struct sw_config *config, uint32_t *half_open)
+{
+	static const uint8_t key[16];
+	struct sw_enet_config engine;
+
+	engine_config(config, 0, key, &engine);
+	*half_open = sw_enet_half_open(&engine);
+	return sw_enet_stranger_bytes(&engine);
 }
 
 /* Page-aligned memory that is touched now: a fault belongs to set-up. Transparent huge pages where

@@ -15,6 +15,7 @@
 #include "control/ops/ops.h"
 #include "dataplane/handoff.h"
 #include "dataplane/port.h"
+#include "dataplane/wire.h"
 #include "dataplane/worker.h"
 #include "simulation/script/script.h"
 #include "simulation/shard.h"
@@ -105,6 +106,18 @@ static int build_rings(struct machine *m)
 	return ok ? 0 : out_of_memory("the message rings (rings.slots)");
 }
 
+/* Says what the dataplane takes: what a flood can fill is computed, so nobody has read it. */
+static void tell_memory(const struct machine *m)
+{
+	uint32_t half_open;
+	size_t strangers = dp_wire_stranger_bytes(m->config, &half_open);
+
+	sw_log(SW_LOG_INFO, "main",
+		"a dataplane worker has %zu MiB, %zu KiB of them for who is no peer yet or no "
+		"more: %u handshakes at once",
+		dp_worker_bytes(m->config) >> 20, strangers >> 10, half_open);
+}
+
 static int build_workers(struct machine *m)
 {
 	uint8_t key[16];
@@ -129,6 +142,7 @@ static int build_workers(struct machine *m)
 		if (!m->worker[w])
 			return out_of_memory("a dataplane worker (enet.peers_max, enet.pool)");
 	}
+	tell_memory(m);
 	return 0;
 }
 

@@ -12,19 +12,20 @@
 	X(OVERSIZE_DATAGRAM, "refused_oversize_datagram", COUNTER_SUM, "datagrams longer than 4,096 bytes") \
 	X(COMPRESSED, "refused_compressed", COUNTER_SUM, "compressed datagrams: the client's compressor is on, ours is not") \
 	X(BAD_COMPRESSION, "refused_bad_compression", COUNTER_SUM, "compressed datagrams that no encoder wrote, or of more than 4,096 bytes") \
+	X(EXPAND_RATE, "refused_expand_rate", COUNTER_SUM, "compressed datagrams of a peer beyond the rate at which they are decompressed") \
 	X(BAD_CHECKSUM, "refused_bad_checksum", COUNTER_SUM, "datagrams whose CRC32 is wrong or missing")  \
 	X(UNKNOWN_PEER, "refused_unknown_peer", COUNTER_SUM, "datagrams for a peer id that this source does not have") \
 	X(WRONG_SESSION, "refused_wrong_session", COUNTER_SUM, "datagrams of an earlier session of the peer id") \
 	X(LEAVING, "refused_leaving", COUNTER_SUM, "datagrams and commands for a peer that has left")      \
 	X(NOT_CONNECT, "refused_not_connect", COUNTER_SUM, "datagrams without peer id that are no CONNECT") \
 	X(CONNECT_MALFORMED, "refused_connect_malformed", COUNTER_SUM, "CONNECT with values that no client sends") \
-	X(CONNECT_RATE, "refused_connect_rate", COUNTER_SUM, "CONNECT over the global rate")               \
+	X(CONNECT_RATE, "refused_connect_rate", COUNTER_SUM, "CONNECT over the global rate, and over the share of who returns") \
 	X(CONNECT_SOURCE_RATE, "refused_connect_source_rate", COUNTER_SUM, "CONNECT over the source's rate") \
 	X(CONNECT_CHECKSUM, "refused_connect_checksum", COUNTER_SUM, "CONNECT whose checksum setting is not ours; told so") \
 	X(CONNECT_COMPRESSION, "refused_connect_compression", COUNTER_SUM, "CONNECT whose compression setting is not ours; told so") \
 	X(CONNECT_SMALL, "refused_connect_small", COUNTER_SUM, "CONNECT compressed so far that the answer, which is larger, waits for its repetition") \
 	X(CONNECT_CLOSED, "refused_connect_closed", COUNTER_SUM, "CONNECT while new connects are refused; told so") \
-	X(CONNECT_FULL, "refused_connect_full", COUNTER_SUM, "CONNECT with no peer slot free; told so")     \
+	X(CONNECT_FULL, "refused_connect_full", COUNTER_SUM, "CONNECT, or the end of a handshake, with no peer slot free; told so") \
 	X(CONNECT_TABLE, "refused_connect_table", COUNTER_SUM, "CONNECT while the half-open table holds only young entries") \
 	X(CONNECT_IDS, "refused_connect_ids", COUNTER_SUM, "CONNECT from a source whose peer ids collide") \
 	X(CONNECT_REPEATED, "refused_connect_repeated", COUNTER_SUM, "CONNECT of a connection that stands") \
@@ -68,6 +69,8 @@
 	X(NO_BUFFER, "no_buffer", COUNTER_SUM, "times a peer's datagram waited because tx_begin had no buffer") \
 	X(VERIFIES_OUT, "verifies_out", COUNTER_SUM, "VERIFY_CONNECT sent")                                \
 	X(REFUSALS_OUT, "refusals_out", COUNTER_SUM, "clients told that they are refused")                 \
+	X(CONNECTS_RETURNING, "connects_returning", COUNTER_SUM, "CONNECT over the global rate, let in by the share of addresses that proved themselves of late") \
+	X(DISCONNECTS_REPEATED, "disconnects_repeated", COUNTER_SUM, "DISCONNECT of a client that has left, or was half-open, acknowledged") \
 	X(HALF_OPEN_EXPIRED, "half_open_expired", COUNTER_SUM, "half-open entries evicted or expired")     \
 	X(CONNECTED, "connected", COUNTER_SUM, "connects completed")                                       \
 	X(DISCONNECTED, "disconnected", COUNTER_SUM, "peers that left, for any reason")                    \

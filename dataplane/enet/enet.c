@@ -6,6 +6,7 @@
 #define PEERS_MAX        (1u << 24)
 #define PACKET_BYTES_MAX (32u << 20) /* ENet's own limit */
 #define LINE             64u
+#define HALF_OPEN_MOST   (1u << 20) /* 120 MB: 350,000 invented sources a second */
 
 #define DESC(id, label, how, text)                                                                 \
 	[SW_ENET_C_##id] = {.name = (label), .help = (text), .kind = (how)},
@@ -20,14 +21,33 @@ static uint32_t power_of_two(uint32_t at_least)
 	return n;
 }
 
+static uint32_t between(uint32_t value, uint32_t low, uint32_t high)
+{
+	return value < low ? low : value > high ? high : value;
+}
+
 /* Everything that follows from the configuration. */
 struct sizes {
 	uint32_t blocks;
 	uint32_t hold_blocks, next_blocks, queue_blocks; /* of one peer */
-	uint32_t table, half_heads, block_heads, sources;
+	uint32_t table, half_open, half_heads, block_heads, sources, returning, departed;
 	uint32_t run;
 	size_t scratch;
 };
+
+uint32_t sw_enet_half_open(const struct sw_enet_config *config)
+{
+	uint64_t let_in;
+
+	if (config->half_open_max)
+		return config->half_open_max;
+	/* An entry is not evicted before HALF_OPEN_YOUNG_MS. Within that time the bucket lets in a
+	 * burst and what flows into it: with places for so many, a flood meets the rate, never a
+	 * full table. */
+	let_in = config->connects_burst +
+		 (uint64_t)config->connects_per_s * HALF_OPEN_YOUNG_MS / 1000 + 1;
+	return power_of_two(let_in < HALF_OPEN_MOST ? (uint32_t)let_in : HALF_OPEN_MOST);
+}
 
 /* Blocks of one packet of the largest size, in fragments as small as the least MTU makes them. */
 static uint64_t packet_blocks(const struct sw_enet_config *config)
@@ -43,8 +63,9 @@ static bool sizes_of(const struct sw_enet_config *config, struct sizes *s)
 {
 	uint64_t packet, hold, queue, blocks;
 
-	if (config->peers_max < 1 || config->peers_max > PEERS_MAX || config->half_open_max < 1 ||
-		config->half_open_max > PEERS_MAX || config->channels_max < 1 ||
+	if (config->peers_max < 1 || config->peers_max > PEERS_MAX ||
+		config->half_open_max > PEERS_MAX || config->returning_max > PEERS_MAX ||
+		config->returning_percent > 90 || config->channels_max < 1 ||
 		config->channels_max > WIRE_CHANNELS_MAX || config->mtu < WIRE_MTU_MIN ||
 		config->mtu > WIRE_MTU_MAX || config->packet_bytes_max < 1 ||
 		config->packet_bytes_max > PACKET_BYTES_MAX || config->checksum > SW_ENET_ANY ||
@@ -67,9 +88,15 @@ static bool sizes_of(const struct sw_enet_config *config, struct sizes *s)
 	s->next_blocks = (uint32_t)(hold + packet) + 1 + WIRE_CHANNELS_MAX / CHANNELS_PER_BLOCK;
 	s->queue_blocks = (uint32_t)queue;
 	s->table = power_of_two(2 * config->peers_max);
-	s->half_heads = power_of_two(2 * config->half_open_max);
+	s->half_open = sw_enet_half_open(config);
+	s->half_heads = power_of_two(2 * s->half_open);
 	s->block_heads = power_of_two(s->blocks);
-	s->sources = SOURCE_WAYS * power_of_two(config->half_open_max);
+	s->sources = power_of_two(between(s->half_open, 256, 65536));
+	s->returning = power_of_two(
+		config->returning_max ? between(config->returning_max, RETURNING_WAYS, PEERS_MAX)
+				      : between(2 * config->peers_max, 1024, 262144));
+	/* a quarter of everybody within DEPARTED_MS */
+	s->departed = power_of_two(between(config->peers_max / 4, 64, 65536));
 	/* a run is one packet and at most what one peer holds, one block each or more; the hold is
 	 * bounded by half the pool too */
 	s->run = s->next_blocks < s->blocks ? s->next_blocks + 1 : s->blocks + 1;
@@ -86,6 +113,20 @@ static void *carve(uint8_t *memory, size_t *at, size_t bytes)
 	return here;
 }
 
+/* What strangers occupy. */
+static void lay_out_strangers(struct sw_enet *e, uint8_t *memory, size_t *at, const struct sizes *s)
+{
+	/* half-open clients, 120 bytes each, and their hash heads, 8 to 16 */
+	e->half_open = carve(memory, at, (size_t)s->half_open * sizeof *e->half_open);
+	e->half_open_heads = carve(memory, at, (size_t)s->half_heads * sizeof *e->half_open_heads);
+	/* connect rates of sources, one or two for each half-open client, 24 bytes each */
+	e->sources = carve(memory, at, (size_t)s->sources * sizeof *e->sources);
+	/* addresses that proved themselves of late, 16 bytes each, two to four to a peer */
+	e->returning = carve(memory, at, (size_t)s->returning * sizeof *e->returning);
+	/* peers that have left, 32 bytes each, one to four peers */
+	e->departed = carve(memory, at, (size_t)s->departed * sizeof *e->departed);
+}
+
 /* The memory, one line per holder. */
 static size_t lay_out(struct sw_enet *e, uint8_t *memory, const struct sw_enet_config *config,
 	const struct sizes *s)
@@ -93,16 +134,12 @@ static size_t lay_out(struct sw_enet *e, uint8_t *memory, const struct sw_enet_c
 	size_t at = 0, peers = config->peers_max;
 
 	(void)carve(memory, &at, sizeof *e);
-	/* hot state of peers, 320 bytes each, and cold state, 200 */
+	/* hot state of peers, 320 bytes each, and cold state, 208 */
 	e->peers = carve(memory, &at, peers * sizeof *e->peers);
 	e->cold = carve(memory, &at, peers * sizeof *e->cold);
 	/* table of peers, at most half full, 8 bytes a slot */
 	e->table = carve(memory, &at, (size_t)s->table * sizeof *e->table);
-	/* half-open clients, 104 bytes each, and their hash heads */
-	e->half_open = carve(memory, &at, (size_t)config->half_open_max * sizeof *e->half_open);
-	e->half_open_heads = carve(memory, &at, (size_t)s->half_heads * sizeof *e->half_open_heads);
-	/* connect rates of sources, four for each half-open client, 24 bytes each */
-	e->sources = carve(memory, &at, (size_t)s->sources * sizeof *e->sources);
+	lay_out_strangers(e, memory, &at, s);
 	/* timer wheel, 16 KiB */
 	e->wheel = carve(memory, &at, WHEEL_SLOTS * sizeof *e->wheel);
 	/* blocks behind queues and holds: pool_bytes; 4 to 8 bytes of hash heads for each block */
@@ -130,6 +167,43 @@ size_t sw_enet_bytes(const struct sw_enet_config *config)
 	return sizes_of(config, &sizes) ? lay_out(&nowhere, NULL, config, &sizes) : 0;
 }
 
+size_t sw_enet_stranger_bytes(const struct sw_enet_config *config)
+{
+	struct sw_enet nowhere;
+	struct sizes sizes;
+	size_t at = 0;
+
+	if (sizes_of(config, &sizes))
+		lay_out_strangers(&nowhere, NULL, &at, &sizes);
+	return at;
+}
+
+/* Limits of those who are not peers yet, or no more. */
+static void init_strangers(struct sw_enet *e, const struct sizes *s)
+{
+	const struct sw_enet_config *config = &e->config;
+	uint64_t percent = config->returning_percent;
+
+	memset(e->half_open_heads, 0xff, (size_t)s->half_heads * sizeof *e->half_open_heads);
+	e->half_open_mask = s->half_heads - 1;
+	e->half_open_max = s->half_open;
+	e->half_open_kept = (uint32_t)(s->half_open * percent / 100);
+	e->half_open_free = NIL;
+	e->half_open_age = (struct list){NIL, NIL};
+	memset(e->sources, 0, (size_t)s->sources * sizeof *e->sources);
+	e->source_mask = s->sources - 1;
+	e->kept_burst = (uint32_t)(config->connects_burst * percent / 100);
+	if (e->kept_burst)
+		e->kept_per_s = (uint32_t)(config->connects_per_s * percent / 100);
+	e->connects.tokens_milli = (uint64_t)(config->connects_burst - e->kept_burst) * 1000;
+	e->connects_kept.tokens_milli = (uint64_t)e->kept_burst * 1000;
+	e->connects.at_ms = e->connects_kept.at_ms = e->now_ms;
+	memset(e->returning, 0, (size_t)s->returning * sizeof *e->returning);
+	e->returning_mask = s->returning - 1;
+	memset(e->departed, 0, (size_t)s->departed * sizeof *e->departed);
+	e->departed_mask = s->departed - 1;
+}
+
 struct sw_enet *sw_enet_init(void *memory, size_t bytes, const struct sw_enet_config *config,
 	const struct sw_enet_ops *ops, uint64_t now_ms)
 {
@@ -154,14 +228,10 @@ struct sw_enet *sw_enet_init(void *memory, size_t bytes, const struct sw_enet_co
 	for (uint8_t i = 0; i < 2; i++)
 		crypto_shorthash((uint8_t *)&e->hash_key[i], &i, sizeof i, config->key);
 
-	memset(e->half_open_heads, 0xff, (size_t)s.half_heads * sizeof *e->half_open_heads);
-	e->half_open_mask = s.half_heads - 1;
-	e->half_open_free = NIL;
-	e->half_open_age = (struct list){NIL, NIL};
-	memset(e->sources, 0, (size_t)s.sources * sizeof *e->sources);
-	e->source_mask = s.sources - 1;
-	e->connects.tokens_milli = (uint64_t)config->connects_burst * 1000;
-	e->connects.at_ms = e->now_ms;
+	init_strangers(e, &s);
+	e->expand_burst_bytes = config->expand_bytes_per_s > 2 * WIRE_MTU_MAX
+					? config->expand_bytes_per_s
+					: 2 * WIRE_MTU_MAX;
 
 	e->blocks_total = s.blocks;
 	e->blocks_free = NIL;

@@ -40,7 +40,7 @@ enum sw_enet_use { SW_ENET_OFF, SW_ENET_ON, SW_ENET_ANY };
 struct sw_enet_config {
 	uint32_t owner;     /* goes into bits 56..63 of every peer handle */
 	uint32_t peers_max; /* slots; more than 4,095 work: a peer is (address, port, peer id) */
-	uint32_t half_open_max;
+	uint32_t half_open_max;       /* handshakes under way; 0: sw_enet_half_open */
 	uint32_t channels_max;        /* 1..255, caps what a client asks for */
 	uint32_t mtu;                 /* 576..4096 */
 	uint32_t packet_bytes_max;    /* largest packet either way, fragments joined */
@@ -50,6 +50,13 @@ struct sw_enet_config {
 	uint32_t incoming_bandwidth, outgoing_bandwidth;       /* bytes/s per peer, 0 unlimited */
 	uint32_t connects_per_s, connects_burst;               /* token bucket over all sources */
 	uint32_t source_connects_per_s, source_connects_burst; /* token bucket per address */
+	/* Of connects_per_s, connects_burst and half_open_max: kept for addresses that completed a
+	 * handshake, or left, in the last ten minutes; at most 90. What they do not need of the
+	 * rate is everyone's. */
+	uint32_t returning_percent;
+	uint32_t returning_max;      /* such addresses; 0: twice peers_max, 1,024 to 262,144 */
+	uint32_t expand_bytes_per_s; /* of compressed datagrams, per peer, a second's worth at once
+				      * but no less than two datagrams; 0: no limit */
 	/* Memory, counted in blocks of 128 bytes with their heads. A released run is at most the
 	 * hold and one packet: the rings behind deliver() must be able to take that much when
 	 * empty. ENet has no receiver's window: a hold below twice 64 KiB and a packet can stall a
@@ -139,9 +146,18 @@ extern const struct counter_desc sw_enet_counter_desc[SW_ENET_COUNTER_COUNT];
  * stands in enet.c, one line per holder. 0 when the configuration is not valid. */
 size_t sw_enet_bytes(const struct sw_enet_config *config);
 
+/* Set-up. Half-open clients that the engine has places for: half_open_max or, where that is 0, what
+ * can be let in within the 3 s for which an entry is safe, as a power of two. */
+uint32_t sw_enet_half_open(const struct sw_enet_config *config);
+
+/* Set-up. The part of sw_enet_bytes that strangers occupy, who have no peer: half-open clients,
+ * connect rates, addresses known to return, those who left. */
+size_t sw_enet_stranger_bytes(const struct sw_enet_config *config);
+
 /* What each slot of peers_max adds to that: 320 bytes of hot state, 256 of cold, 16 to 32 of the
- * table. A silent peer takes nothing of the pool. */
-#define SW_ENET_PEER_BYTES_MAX (320u + 256u + 32u)
+ * table; 32 to 64 to know who returns, 8 to 16 for who has left. A silent peer takes nothing of the
+ * pool. */
+#define SW_ENET_PEER_BYTES_MAX (320u + 256u + 32u + 64u + 16u)
 
 /* Set-up. Builds an engine in memory[bytes], which the caller owns and frees after the engine's
  * last call. Returns NULL when config is not valid or bytes is too small. config and ops are

@@ -31,6 +31,12 @@
 #define STALL_MS              1000u /* a gap this much beyond what was due is our own stall */
 #define HALF_OPEN_YOUNG_MS    3000u /* never evicted before */
 #define HALF_OPEN_LIFE_MS     20000u
+#define HALF_OPEN_EXPIRE_MAX  64u /* in one service: a burst that grew old together is no stall */
+#define HALF_OPEN_EXPAND      65536u /* bytes that a half-open client may make us decompress */
+#define RETURNING_MS          600000u
+#define DEPARTED_MS           10000u /* a client that loses its answer repeats at 0.5, 1.5, 3.5, 7.5 s */
+#define DEPARTED_ANSWERS_MAX  16u
+#define DEPARTED_EXPAND_MAX   576u
 #define VERIFY_AGAIN_MS       250u
 #define VERIFY_AGAIN_MAX      5u
 #define ASSEMBLY_MS           30000u /* and one more for each 4 bytes: 4 KiB/s is the slowest */
@@ -190,6 +196,8 @@ struct peer_cold {
 	uint8_t leave_reason; /* enum sw_enet_gone */
 	uint64_t put_off_ms;  /* when deliver() last refused what was next in order; 0: never */
 	uint64_t packets_lost;
+	uint32_t expand_owed_bytes, expand_ms; /* decompressed and not yet paid off by time; when it
+						* was last paid */
 	uint32_t unsequenced[WIRE_UNSEQUENCED_WINDOW / 32];
 };
 
@@ -216,7 +224,8 @@ struct half_open {
 	uint16_t verify_seq, verify_time;
 	uint8_t again; /* VERIFYs sent without a CONNECT */
 	uint8_t verifies;
-	uint32_t credit_bytes; /* came and not answered */
+	uint32_t credit_bytes;   /* came and not answered */
+	uint32_t expanded_bytes; /* decompressed for it */
 	uint32_t window_bytes, verify_window_bytes;
 	uint32_t incoming_bandwidth, outgoing_bandwidth;
 	uint32_t throttle[3]; /* interval, acceleration, deceleration */
@@ -234,6 +243,25 @@ struct source {
 	struct bucket bucket;
 };
 #define SOURCE_WAYS 4u
+
+struct returning {          /* returning.c */
+	uint64_t key;       /* as of struct source; 0: unused */
+	uint64_t proven_ms; /* that it receives at its address */
+};
+#define RETURNING_WAYS 4u
+
+struct departed { /* departed.c */
+	uint64_t key;
+	uint64_t left_ms;
+	uint32_t connect_id;
+	uint16_t client_id;
+	uint8_t session_in, session_out;
+	bool checksum, compressed;
+	uint8_t answers;
+	uint32_t credit_bytes; /* came and not answered */
+};
+_Static_assert(sizeof(struct departed) == 32, "two to a line");
+#define DEPARTED_WAYS 4u
 
 /* --- the engine --- */
 
@@ -265,11 +293,20 @@ struct sw_enet {
 	struct half_open *half_open;
 	uint32_t *half_open_heads;
 	uint32_t half_open_mask, half_open_free, half_open_fresh, half_open_used;
+	uint32_t half_open_max, half_open_kept; /* entries; those of them kept for who returns */
+	uint32_t turned_away; /* from slots that half-open clients reserve, since */
+	uint64_t turned_away_ms;
 	struct list half_open_age;
 	struct source *sources;
 	uint32_t source_mask;
-	struct bucket connects;
+	struct bucket connects, connects_kept; /* the share of who returns */
+	uint32_t kept_per_s, kept_burst;
 	uint32_t refuse_data;
+	struct returning *returning;
+	uint32_t returning_mask;
+	struct departed *departed;
+	uint32_t departed_mask;
+	uint32_t expand_burst_bytes;
 
 	/* pool */
 	uint8_t *blocks;
@@ -366,7 +403,26 @@ uint32_t half_open_datagram(struct sw_enet *e, const struct sw_enet_addr *from,
 void half_open_expire(struct sw_enet *e);
 
 /* guard.c: the cheap refusals. */
+uint64_t guard_source_key(const struct sw_enet *e, const struct sw_enet_addr *from);
 uint32_t guard_connect(struct sw_enet *e, const struct sw_enet_addr *from);
+
+/* returning.c: addresses that proved themselves; key: guard_source_key. */
+void returning_note(struct sw_enet *e, const struct sw_enet_addr *address);
+bool returning_known(struct sw_enet *e, uint64_t key);
+
+/* departed.c: answers to who has left. */
+void departed_note(struct sw_enet *e, const struct departed *who);
+const uint8_t *departed_disconnect(const uint8_t *data, uint32_t bytes, uint32_t at);
+bool departed_acknowledge(struct sw_enet *e, struct departed *who, const struct sw_enet_addr *to,
+	const uint8_t *data, const uint8_t *disconnect, uint32_t bytes);
+uint32_t departed_datagram(
+	struct sw_enet *e, const struct sw_enet_addr *from, const uint8_t *data, uint32_t bytes);
+
+static inline uint64_t departed_key(
+	const struct sw_enet *e, const struct sw_enet_addr *address, uint16_t id)
+{
+	return peer_hash(e, address, id) | 1; /* 0: unused */
+}
 
 /* crc32.c: ENet's checksum. */
 void crc_init(uint32_t (*table)[256]);
@@ -379,6 +435,8 @@ uint32_t seal(
 	struct sw_enet *e, uint8_t *out, uint32_t bytes, const uint32_t *connect_id, bool compress);
 const uint8_t *unseal(
 	struct sw_enet *e, const uint8_t *data, uint32_t *bytes, uint32_t at, uint32_t bytes_max);
+const uint8_t *unseal_peer(struct sw_enet *e, uint32_t index, const uint8_t *data, uint32_t *bytes,
+	uint32_t at, uint32_t *refusal);
 
 /* rtt.c: round trip, throttle, bandwidth. */
 void rtt_acknowledge(struct sw_enet *e, uint32_t index, uint32_t rtt_ms);

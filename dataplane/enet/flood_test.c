@@ -2,7 +2,9 @@
  * invented CONNECTs, half-open clients that never finish, one source with thousands of connects,
  * repeats, random bytes, truncated fragments, stale and guessed acknowledgements. Nothing of theirs
  * is lost or sent again, nobody is disconnected, no answer is larger than what drew it, and every
- * refused datagram is in exactly one counter of refusals. */
+ * refused datagram is in exactly one counter of refusals. And that players who drop during a flood
+ * of a hundred times the rate of new connects get back in, also when it comes in a player's name.
+ */
 #include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -318,13 +320,142 @@ static void one_flood(void **state)
 	crowd_free(&crowd);
 }
 
+/* --- who drops during a flood --- */
+
+#define RATE       1000u /* connects a second */
+#define ASK_MS     500u  /* a stock client's first repetition */
+#define SPOOFED_MS 100u  /* datagrams: a hundred times the rate */
+
+/* In a player's name: CONNECTs of its address, of ever new connections. */
+static uint32_t players_address(uint32_t number, struct sw_enet_addr *from, uint8_t *out)
+{
+	*from = crowd_address(&crowd, 0);
+	from->port = (uint16_t)(1024 + number % 60000);
+	return raw_connect_bytes(out, draw(), 4, 0);
+}
+
+/* Runs the flood for ms, with somebody's CONNECT somewhere in it each time that one is due. */
+static void flood_for(uint32_t ms, uint32_t *number, struct outcome *outcome)
+{
+	static const struct flood spoof = {.next = spoofed, .strangers = true};
+	static const struct flood known = {.next = players_address, .strangers = true};
+	uint32_t place = draw() % SPOOFED_MS;
+
+	for (uint32_t end = *number + ms * SPOOFED_MS; *number < end; ++*number) {
+		attack(*number % 10 ? &spoof : &known, *number, outcome);
+		if (*number % SPOOFED_MS == place)
+			crowd_pump(&crowd);
+		if (*number % SPOOFED_MS < SPOOFED_MS - 1)
+			continue;
+		crowd_run(&crowd, 1, 1); /* whoever asks now finds what the flood has left */
+		place = draw() % SPOOFED_MS;
+	}
+}
+
+static bool in(uint32_t client)
+{
+	return crowd.clients[client].lean.state == LEAN_CONNECTED;
+}
+
+static void who_drops_gets_back_in(void **state)
+{
+	struct outcome outcome = {0};
+	uint32_t number = 0, asked = 0, back = 0;
+
+	(void)state;
+	random_state = 0x1234567;
+	assert_true(crowd_new(&crowd,
+		&(struct sw_enet_config){.peers_max = 2 * PLAYERS,
+			.returning_percent = 25,
+			.half_open_max = 8192,
+			.connects_per_s = RATE,
+			.connects_burst = RATE,
+			.source_connects_per_s = 20,
+			.source_connects_burst = 50,
+			.pool_bytes = 8 << 20},
+		PLAYERS + 2, PER_SOURCE));
+	crowd_connect_all(&crowd, 0, PLAYERS);
+	assert_int_equal(sw_enet_peers(crowd.engine), PLAYERS);
+	flood_for(500, &number, &outcome);
+	assert_true(crowd_counter(&crowd, SW_ENET_C_CONNECT_RATE) > outcome.sent / 2);
+	assert_int_equal(crowd_counter(&crowd, SW_ENET_C_CONNECT_TABLE), 0);
+
+	/* the players but those of the first source, in whose name the flood comes, drop at once */
+	crowd_connect(&crowd, NEWCOMER);
+	for (uint32_t i = PER_SOURCE; i < PLAYERS; i++)
+		crowd_leave(&crowd, i);
+	flood_for(50, &number, &outcome);
+	assert_int_equal(sw_enet_peers(crowd.engine), PER_SOURCE);
+	for (uint32_t i = PER_SOURCE; i < PLAYERS; i++)
+		crowd_connect(&crowd, i);
+	flood_for(ASK_MS, &number, &outcome);
+	for (uint32_t i = PER_SOURCE; i < PLAYERS; i++) {
+		back += in(i);
+		if (!in(i))
+			crowd_connect(&crowd, i);
+	}
+	print_message("%u of %u are back at their first CONNECT\n", back, PLAYERS - PER_SOURCE);
+	assert_true(back >= PLAYERS / 2);
+	flood_for(ASK_MS, &number, &outcome);
+	for (uint32_t i = PER_SOURCE; i < PLAYERS; i++)
+		assert_true(in(i));
+
+	/* who was never here takes its chance with the flood, and gets in by and by */
+	while (!in(NEWCOMER) && asked < 5000) {
+		if (asked++)
+			crowd_connect(&crowd, NEWCOMER);
+		flood_for(2, &number, &outcome);
+	}
+	print_message("a newcomer asked %u times\n", asked);
+	assert_true(in(NEWCOMER));
+	assert_int_equal(crowd_counter(&crowd, SW_ENET_C_CONNECT_TABLE), 0);
+	assert_true(outcome.reply_bytes <= outcome.request_bytes);
+	/* the flood in a player's name had its source's rate, and took no more of the share */
+	assert_true(crowd_counter(&crowd, SW_ENET_C_CONNECTS_RETURNING) <=
+		    50 + 20 * (number / SPOOFED_MS + 1000) / 1000 + 2 * PLAYERS);
+	assert_int_equal(crowd.gone[SW_ENET_GONE_TIMEOUT], 0);
+	for (uint32_t i = 0; i < PLAYERS; i++)
+		assert_true(in(i));
+	crowd_free(&crowd);
+}
+
+/* In peace the share that is kept is everyone's. */
+static void the_share_is_everyones_in_peace(void **state)
+{
+	uint32_t verified = 0;
+
+	(void)state;
+	random_state = 0x1234567;
+	assert_true(crowd_new(&crowd,
+		&(struct sw_enet_config){.peers_max = 8192,
+			.returning_percent = 25,
+			.half_open_max = 8192,
+			.connects_per_s = RATE,
+			.connects_burst = RATE,
+			.pool_bytes = 8 << 20},
+		16, 1));
+	for (uint32_t ms = 0; ms < 4000; ms++) {
+		struct outcome outcome = {0};
+
+		attack(&floods[0], ms, &outcome); /* as many as the whole rate */
+		verified += outcome.refused == 0;
+		crowd_run(&crowd, 1, 1);
+	}
+	assert_int_equal(verified, 4000);
+	crowd_free(&crowd);
+}
+
 int main(void)
 {
-	struct CMUnitTest tests[sizeof floods / sizeof *floods];
+	struct CMUnitTest tests[sizeof floods / sizeof *floods + 2];
+	struct CMUnitTest more[] = {cmocka_unit_test(who_drops_gets_back_in),
+		cmocka_unit_test(the_share_is_everyones_in_peace)};
 
 	for (size_t i = 0; i < sizeof floods / sizeof *floods; i++)
 		tests[i] = (struct CMUnitTest){.name = floods[i].name,
 			.test_func = one_flood,
 			.initial_state = (void *)&floods[i]};
+	tests[sizeof floods / sizeof *floods] = more[0];
+	tests[sizeof floods / sizeof *floods + 1] = more[1];
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,7 +7,11 @@
  * sequence number and sent time, all of them ours: 46 bits that only a reader of VERIFY_CONNECT
  * knows.
  *
- * Each entry reserves a peer slot, so who is sent VERIFY_CONNECT has a place.
+ * Entries reserve peer slots: who is sent VERIFY_CONNECT has a place, and who is too many hears it
+ * before it believes itself connected. But when many are turned away so in a short time while slots
+ * are free, that is a flood, and reserving would make the server look full. Then who completes the
+ * handshake gets a slot while there are any; who finds none is told so, and again if it did not
+ * hear it.
  *
  * A stock client drops CONNECT when VERIFY_CONNECT arrives and acknowledges it once. If that
  * datagram is lost it believes itself connected, and repeats only data. So any other datagram with
@@ -21,6 +25,7 @@
  * taken. (When the peer that stood in the way leaves in between, a repeated CONNECT draws another
  * VERIFY_CONNECT, and the client uses the first that it saw.) */
 #define ID_TRIES         32u
+#define TURNED_AWAY_MAX  16u /* within HALF_OPEN_YOUNG_MS */
 #define VERIFY_TRIES     4u
 #define VERIFY_BYTES_MAX (WIRE_HEADER_BYTES + WIRE_CHECKSUM_BYTES + WIRE_VERIFY_CONNECT_BYTES)
 
@@ -102,11 +107,39 @@ static bool half_open_evict(struct sw_enet *e, uint64_t age_ms)
 	return true;
 }
 
-/* Gives the slots of clients that never came back to those that do. */
+/* Clients that never came back. */
 void half_open_expire(struct sw_enet *e)
 {
-	while (half_open_evict(e, HALF_OPEN_LIFE_MS))
+	for (uint32_t i = 0; i < HALF_OPEN_EXPIRE_MAX && half_open_evict(e, HALF_OPEN_LIFE_MS); i++)
 		;
+}
+
+/* Whether the free peer slots are spoken for. */
+static bool half_open_full(struct sw_enet *e)
+{
+	if (e->peers_used >= e->config.peers_max)
+		return true;
+	if (e->peers_used + e->half_open_used < e->config.peers_max ||
+		half_open_evict(e, HALF_OPEN_YOUNG_MS))
+		return false;
+	if (e->now_ms - e->turned_away_ms >= HALF_OPEN_YOUNG_MS) {
+		e->turned_away_ms = e->now_ms;
+		e->turned_away = 0;
+	}
+	if (e->turned_away == TURNED_AWAY_MAX)
+		return false;
+	e->turned_away++;
+	return true;
+}
+
+/* Whether there is a place for one more. Invented sources cannot take those that are kept. */
+static bool half_open_room(struct sw_enet *e, const struct sw_enet_addr *from)
+{
+	if (e->half_open_used < e->half_open_max - e->half_open_kept)
+		return true;
+	if (e->half_open_used < e->half_open_max && returning_known(e, guard_source_key(e, from)))
+		return true;
+	return half_open_evict(e, HALF_OPEN_YOUNG_MS);
 }
 
 static uint32_t half_open_new(struct sw_enet *e, const struct sw_enet_addr *from, uint16_t id)
@@ -166,8 +199,8 @@ static uint32_t verify_build(
 		half->checksum ? &half->connect_id : NULL, half->compressed);
 }
 
-/* Never more bytes than came: what is too much for one CONNECT waits for the repeated one. Returns 0,
- * or the refusal. */
+/* Never more bytes than came: what is too much for one CONNECT waits for the repeated one. Returns
+ * 0, or the refusal. */
 static uint32_t verify_send(struct sw_enet *e, struct half_open *half, uint32_t bytes_max)
 {
 	uint8_t verify[VERIFY_BYTES_MAX], *out;
@@ -235,10 +268,10 @@ static void half_open_fill(const struct sw_enet *e, struct half_open *half,
 		clamp(window < ours ? window : ours, WIRE_WINDOW_MIN, WIRE_WINDOW_MAX);
 }
 
-/* The first peer id for a client that is free, or is its own already: *index is then its entry, else
- * NIL. Where compression is on, VERIFY_CONNECT comes out larger than one CONNECT in ten, by a byte
- * or two, for the numbers in it that nobody can guess: then another id makes another one. Returns 0,
- * or the refusal. */
+/* The first peer id for a client that is free, or is its own already: *index is then its entry,
+ * else NIL. Where compression is on, VERIFY_CONNECT comes out larger than one CONNECT in ten, by a
+ * byte or two, for the numbers in it that nobody can guess: then another id makes another one.
+ * Returns 0, or the refusal. */
 static uint32_t proof_find(
 	struct sw_enet *e, const struct request *request, struct proof *proof, uint32_t *index)
 {
@@ -303,13 +336,11 @@ uint32_t half_open_connect(
 		if (differs(e->config.compression, request.compressed))
 			return connect_refuse(e, &request, e->config.told.compression,
 				SW_ENET_C_CONNECT_COMPRESSION);
-		if (e->half_open_used == e->config.half_open_max &&
-			!half_open_evict(e, HALF_OPEN_YOUNG_MS))
-			return SW_ENET_C_CONNECT_TABLE;
-		if (e->peers_used + e->half_open_used >= e->config.peers_max &&
-			!half_open_evict(e, HALF_OPEN_YOUNG_MS))
+		if (half_open_full(e))
 			return connect_refuse(
 				e, &request, e->config.told.full, SW_ENET_C_CONNECT_FULL);
+		if (!half_open_room(e, from))
+			return SW_ENET_C_CONNECT_TABLE;
 		index = half_open_new(e, from, proof.id);
 		half_open_fill(e, &e->half_open[index], &request, &proof);
 	}
@@ -325,23 +356,69 @@ static void bandwidth_tell(struct sw_enet *e, uint32_t peer)
 	wire_put32(fields, e->config.incoming_bandwidth);
 	wire_put32(fields + 4, e->config.outgoing_bandwidth);
 	if (e->config.incoming_bandwidth || e->config.outgoing_bandwidth)
-		(void)tx_control(e, peer, WIRE_BANDWIDTH_LIMIT | WIRE_ACK_FLAG, fields,
-			sizeof fields);
+		(void)tx_control(
+			e, peer, WIRE_BANDWIDTH_LIMIT | WIRE_ACK_FLAG, fields, sizeof fields);
+}
+
+/* The client of an entry leaves before we have seen that it is here: it knows peer id and session
+ * from VERIFY_CONNECT, and its acknowledgement was lost or is late. For us it never came. */
+static uint32_t half_open_leave(struct sw_enet *e, uint32_t index, const uint8_t *data,
+	const uint8_t *disconnect, uint32_t bytes)
+{
+	const struct half_open *half = &e->half_open[index];
+	struct departed who = {
+		.key = departed_key(e, &half->address, half->id),
+		.connect_id = half->connect_id,
+		.client_id = half->client_id,
+		.session_in = half->session_in,
+		.session_out = half->session_out,
+		.checksum = half->checksum,
+		.compressed = half->compressed,
+	};
+
+	(void)departed_acknowledge(e, &who, &half->address, data, disconnect, bytes);
+	departed_note(e, &who); /* for its repetitions, if that did not leave or gets lost too */
+	half_open_remove(e, index);
+	return 0;
+}
+
+/* The acknowledgement of VERIFY_CONNECT has come. */
+static uint32_t half_open_complete(struct sw_enet *e, uint32_t index, uint32_t *peer)
+{
+	struct half_open *half = &e->half_open[index];
+
+	if (e->peers_used >= e->config.peers_max) {
+		if (tx_disconnect(e, SW_ENET_NO_PEER, &half->address, half->client_id,
+			    half->session_out, half->checksum ? &half->connect_id : NULL,
+			    e->config.told.full))
+			count(e, SW_ENET_C_REFUSALS_OUT, 1);
+		return SW_ENET_C_CONNECT_FULL;
+	}
+	*peer = peer_new(e, half);
+	returning_note(e, &half->address);
+	if (half->compressed)
+		bandwidth_tell(e, *peer);
+	if (half->verifies == 1) /* else nobody knows which one it answers */
+		rtt_acknowledge(e, *peer, (uint32_t)(e->now_ms - half->verified_ms));
+	half_open_remove(e, index);
+	return 0;
 }
 
 /* A datagram whose peer id is no peer's. If it acknowledges VERIFY_CONNECT the peer is made, and
- * *next_command is where the rest of the datagram goes on. data has at least its header. */
+ * *next_command is where the rest of the datagram goes on; else *peer is NIL. data has at least its
+ * header. Returns the refusal, 0 also when a DISCONNECT was acknowledged. */
 uint32_t half_open_datagram(struct sw_enet *e, const struct sw_enet_addr *from,
 	const uint8_t **data, uint32_t *bytes, uint32_t *peer, uint32_t *next_command)
 {
 	uint32_t head = wire_get16(*data), time_end = head & WIRE_SENT_TIME ? 4 : 2;
-	uint32_t at = time_end;
+	uint32_t at = time_end, came = *bytes;
 	uint32_t index = half_open_find(e, from, head & WIRE_PEER_MASK);
+	const uint8_t *p, *disconnect;
 	struct half_open *half;
-	const uint8_t *p;
 
+	*peer = NIL;
 	if (index == NIL)
-		return SW_ENET_C_UNKNOWN_PEER;
+		return departed_datagram(e, from, *data, *bytes);
 	half = &e->half_open[index];
 	if ((head >> WIRE_SESSION_SHIFT & WIRE_SESSION_MASK) != half->session_in)
 		return SW_ENET_C_WRONG_SESSION;
@@ -350,7 +427,10 @@ uint32_t half_open_datagram(struct sw_enet *e, const struct sw_enet_addr *from,
 	if (*bytes < at)
 		return SW_ENET_C_SHORT_HEADER;
 	if (head & WIRE_COMPRESSED) {
+		if (half->expanded_bytes > HALF_OPEN_EXPAND)
+			return SW_ENET_C_EXPAND_RATE;
 		*data = unseal(e, *data, bytes, at, WIRE_MTU_MAX);
+		half->expanded_bytes += *data ? *bytes : WIRE_MTU_MAX;
 		if (!*data)
 			return SW_ENET_C_BAD_COMPRESSION;
 	}
@@ -362,15 +442,12 @@ uint32_t half_open_datagram(struct sw_enet *e, const struct sw_enet_addr *from,
 	if (*bytes >= at + WIRE_ACKNOWLEDGE_BYTES &&
 		(p[0] & WIRE_COMMAND_MASK) == WIRE_ACKNOWLEDGE && p[1] == WIRE_CONTROL_CHANNEL &&
 		wire_get16(p + 4) == half->verify_seq && wire_get16(p + 6) == half->verify_time) {
-		*peer = peer_new(e, half);
-		if (half->compressed)
-			bandwidth_tell(e, *peer);
 		*next_command = at + WIRE_ACKNOWLEDGE_BYTES;
-		if (half->verifies == 1) /* else nobody knows which one it answers */
-			rtt_acknowledge(e, *peer, (uint32_t)(e->now_ms - half->verified_ms));
-		half_open_remove(e, index);
-		return 0;
+		return half_open_complete(e, index, peer);
 	}
+	disconnect = departed_disconnect(*data, *bytes, at);
+	if (disconnect)
+		return half_open_leave(e, index, *data, disconnect, came);
 	if (half->again < VERIFY_AGAIN_MAX && e->now_ms - half->verified_ms >= VERIFY_AGAIN_MS &&
 		!verify_send(e, half, VERIFY_BYTES_MAX))
 		half->again++;

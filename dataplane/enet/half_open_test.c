@@ -1,12 +1,15 @@
 /* half_open_test.c: proves R3 by hand: what a CONNECT draws, how large, how often; that the table
  * keeps the young and gives the same answer to who was evicted; that a flood of invented sources
- * costs no peer its slot; and that nothing but the right acknowledgement makes a peer. */
+ * costs no peer its slot and meets the rate before the table is full; that who finds the last slot
+ * taken is told; that who leaves half-way gets its acknowledgement; and that nothing but the right
+ * acknowledgement makes a peer. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <cmocka.h>
+#include <errno.h>
 
 #include "dataplane/enet/raw_engine.h"
 
@@ -226,6 +229,306 @@ static void verify_again(void **state)
 	raw_free(&raw);
 }
 
+/* The answer of a half-open client to VERIFY_CONNECT in verify; returns the refusal. */
+static uint32_t acknowledge(const struct raw_client *client, const uint8_t *verify)
+{
+	uint8_t out[16], *p = raw_header(client, out, 1);
+
+	p = wire_put_command(p, WIRE_ACKNOWLEDGE, 0xff, wire_get16(verify + 6));
+	wire_put16(p, wire_get16(verify + 6));
+	wire_put16(p + 2, wire_get16(verify + 2));
+	raw_forget(&raw);
+	return raw_rx(&raw, &client->address, out, 12);
+}
+
+/* CONNECT of source number; the client that VERIFY_CONNECT, copied to verify, makes of it. */
+static struct raw_client half_way(uint32_t number, uint8_t verify[48])
+{
+	struct raw_client client = {.address = raw_source(number)};
+
+	assert_int_equal(connect_from(number, 7), 0);
+	assert_int_equal(raw.sent_count, 1);
+	memcpy(verify, raw.sent[0].data, 48);
+	client.peer_id = wire_get16(verify + 8);
+	client.session = verify[11];
+	return client;
+}
+
+/* Sized from the rates, the table has places for all that they let in while entries are young. */
+static void the_table_takes_what_the_rate_lets_in(void **state)
+{
+	static const struct {
+		uint32_t per_s, burst, entries;
+	} cases[] = {{2000, 4000, 16384}, {5000, 10000, 32768}, {100, 1, 512}, {1, 1, 8},
+		{10000000, 10000000, 1 << 20}};
+	uint32_t number = 0;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct sw_enet_config config = {
+			.connects_per_s = cases[i].per_s, .connects_burst = cases[i].burst};
+
+		assert_int_equal(sw_enet_half_open(&config), cases[i].entries);
+		config.half_open_max = 77;
+		assert_int_equal(sw_enet_half_open(&config), 77);
+	}
+	raw_new(&raw, &(struct sw_enet_config){.peers_max = 512,
+			      .half_open_max = 256, /* as it would be computed */
+			      .connects_per_s = 50,
+			      .connects_burst = 100});
+	raw.quiet = true;
+	assert_int_equal(sw_enet_half_open(&(struct sw_enet_config){
+				 .connects_per_s = 50, .connects_burst = 100}),
+		raw.config.half_open_max);
+	for (uint32_t ms = 0; ms < 30000; ms++) {
+		for (uint32_t i = 0; i < 5; i++) {
+			struct sw_enet_addr from = raw_source(number++);
+			uint8_t out[64];
+			uint32_t bytes = raw_connect_bytes(out, number, 4, number);
+
+			from.ip[12] = (uint8_t)(11 + (number >> 16));
+			raw_rx(&raw, &from, out, bytes);
+		}
+		raw_service(&raw, 1);
+	}
+	assert_int_equal(raw_count(&raw, SW_ENET_C_CONNECT_TABLE), 0);
+	assert_true(raw_count(&raw, SW_ENET_C_CONNECT_RATE) > 140000);
+	assert_true(raw_count(&raw, SW_ENET_C_VERIFIES_OUT) >= 100 + 30 * 50 - 1);
+	raw_free(&raw);
+}
+
+/* A few that connect at once to a server with fewer slots: those too many hear it at once. */
+static void a_rush_to_the_last_slots(void **state)
+{
+	uint8_t verify[48];
+	struct raw_client clients[5];
+
+	(void)state;
+	raw_new(&raw, &(struct sw_enet_config){.peers_max = 5, .half_open_max = 64});
+	for (uint32_t i = 0; i < 5; i++)
+		clients[i] = half_way(i, verify);
+	for (uint32_t i = 5; i < 8; i++)
+		assert_int_equal(connect_from(i, 7), SW_ENET_C_CONNECT_FULL);
+	assert_int_equal(acknowledge(&clients[4], verify), 0);
+	raw_free(&raw);
+}
+
+/* Half-open clients, a hundred times as many as slots, take none: all slots fill with who is there,
+ * and whoever comes half a round trip too late is told at once, and again. */
+static void the_last_slots(void **state)
+{
+	struct raw_client clients[8], late, other;
+	uint32_t turned_away = 0;
+	uint8_t verify[48], late_verify[48], other_verify[48];
+
+	(void)state;
+	raw_new(&raw, &(struct sw_enet_config){.half_open_max = 1024, .told = {.full = 33}});
+	raw.quiet = true;
+	for (uint32_t i = 0; i < 800; i++)
+		turned_away += connect_from(1000 + i, i) == SW_ENET_C_CONNECT_FULL;
+	raw.quiet = false;
+	assert_int_equal(turned_away, 16);
+	assert_int_equal(raw_count(&raw, SW_ENET_C_VERIFIES_OUT), 800 - 16);
+	for (uint32_t i = 0; i < 7; i++)
+		assert_true(raw_connect(&raw, &clients[i], i, 4));
+	late = half_way(100, late_verify);
+	other = half_way(101, other_verify);
+	clients[7] = half_way(7, verify);
+	assert_int_equal(acknowledge(&clients[7], verify), 0);
+	assert_int_equal(sw_enet_peers(raw.engine), 8);
+	for (int again = 0; again < 3; again++) {
+		assert_int_equal(acknowledge(&late, late_verify), SW_ENET_C_CONNECT_FULL);
+		assert_int_equal(raw.sent_count, 1);
+		assert_int_equal(raw.sent[0].bytes, 12);
+		assert_int_equal(raw.sent[0].data[4] & WIRE_COMMAND_MASK, WIRE_DISCONNECT);
+		assert_int_equal(wire_get32(raw.sent[0].data + 8), 33);
+		/* in the session that it believes to have */
+		assert_int_equal(wire_get16(raw.sent[0].data) & ~WIRE_SENT_TIME,
+			(uint32_t)late_verify[10] << WIRE_SESSION_SHIFT | 5);
+	}
+	/* who asks now hears it before it has begun */
+	assert_int_equal(connect_from(102, 7), SW_ENET_C_CONNECT_FULL);
+	assert_int_equal(raw.connects, 8);
+	/* and who is half-way when a slot comes free gets it */
+	assert_int_equal(sw_enet_disconnect(raw.engine, raw.handle, SW_ENET_DISCONNECT_NOW, 0,
+				 SW_ENET_GONE_LOCAL),
+		0);
+	raw_service(&raw, 1);
+	assert_int_equal(acknowledge(&other, other_verify), 0);
+	assert_int_equal(raw.connects, 9);
+	raw_free(&raw);
+}
+
+/* DISCONNECT instead of the acknowledgement: stock's enet_peer_disconnect right after the connect
+ * event discards it. */
+static void who_leaves_half_way(void **state)
+{
+	struct raw_client client;
+	uint8_t verify[48], out[64], *p;
+
+	(void)state;
+	raw_new(&raw, &(struct sw_enet_config){0});
+	client = half_way(1, verify);
+	/* another session, and no acknowledgement wanted: nothing */
+	client.session ^= 1;
+	p = wire_put_command(
+		raw_header(&client, out, 77), WIRE_DISCONNECT | WIRE_ACK_FLAG, 0xff, 2);
+	wire_put32(p, 5);
+	raw_forget(&raw);
+	assert_int_equal(raw_rx(&raw, &client.address, out, 12), SW_ENET_C_WRONG_SESSION);
+	client.session ^= 1;
+	raw_header(&client, out, 77);
+	out[4] = WIRE_DISCONNECT;
+	assert_int_equal(raw_rx(&raw, &client.address, out, 12), SW_ENET_C_NOT_VERIFIED);
+	assert_int_equal(raw.sent_count, 0);
+	out[4] |= WIRE_ACK_FLAG;
+	for (uint32_t i = 0; i < 20; i++) {
+		bool answered = i < 17; /* once at once, 16 times from memory */
+
+		raw_forget(&raw);
+		assert_int_equal(raw_rx(&raw, &client.address, out, 12),
+			answered ? 0 : SW_ENET_C_UNKNOWN_PEER);
+		assert_int_equal(raw.peer_index, SW_ENET_NO_PEER);
+		assert_int_equal(raw.sent_count, answered);
+		if (!answered)
+			continue;
+		assert_int_equal(raw.sent[0].bytes, 12);
+		assert_int_equal(wire_get16(raw.sent[0].data),
+			WIRE_SENT_TIME | (uint32_t)verify[10] << WIRE_SESSION_SHIFT | 5);
+		assert_memory_equal(raw.sent[0].data + 4, "\x01\xff\x00\x02\x00\x02\x00\x4d", 8);
+	}
+	raw_service(&raw, 1);
+	assert_int_equal(raw_count(&raw, SW_ENET_C_HALF_OPEN), 0);
+	assert_int_equal(raw_count(&raw, SW_ENET_C_DISCONNECTS_REPEATED), 17);
+	/* its acknowledgement, overtaken, makes no peer of it */
+	assert_int_equal(acknowledge(&client, verify), SW_ENET_C_UNKNOWN_PEER);
+	assert_int_equal(raw.connects, 0);
+	raw_free(&raw);
+}
+
+/* A repeated DISCONNECT after the peer is gone: acknowledged for ten seconds, to whom it concerns,
+ * also with acknowledgements before it; anything else of who has left draws nothing. */
+static void who_has_left(void **state)
+{
+	struct sw_enet_addr other = raw_source(2);
+	struct raw_client client;
+	uint8_t out[64], *p;
+
+	(void)state;
+	raw_new(&raw, &(struct sw_enet_config){0});
+	assert_true(raw_connect(&raw, &client, 1, 4));
+	raw_service(&raw, 1);
+	p = raw_header(&client, out, 9);
+	for (int i = 0; i < 3; i++) {
+		p = wire_put_command(p, WIRE_ACKNOWLEDGE, 0, 40000 + i);
+		wire_put32(p, 0);
+		p += 4;
+	}
+	p = wire_put_command(p, WIRE_DISCONNECT | WIRE_ACK_FLAG, 0xff, 300);
+	wire_put32(p, 5);
+	p += 4;
+	assert_int_equal(raw_rx(&raw, &client.address, out, (uint32_t)(p - out)), 0);
+	raw_service(&raw, 1);
+	assert_int_equal(raw.disconnects, 1);
+	for (int i = 0; i < 3; i++) {
+		raw_forget(&raw);
+		assert_int_equal(raw_rx(&raw, &client.address, out, (uint32_t)(p - out)), 0);
+		assert_int_equal(raw.sent_count, 1);
+		assert_memory_equal(raw.sent[0].data + 4, "\x01\xff\x01\x2c\x01\x2c\x00\x09", 8);
+		raw_service(&raw, 2000);
+	}
+	raw_forget(&raw);
+	raw.no_buffer = true; /* no place for the answer: it was not given */
+	assert_int_equal(
+		raw_rx(&raw, &client.address, out, (uint32_t)(p - out)), SW_ENET_C_LEAVING);
+	raw.no_buffer = false;
+	assert_int_equal(raw_rx(&raw, &other, out, (uint32_t)(p - out)), SW_ENET_C_UNKNOWN_PEER);
+	for (uint32_t cut = 0; cut < p - out; cut++)
+		assert_int_not_equal(raw_rx(&raw, &client.address, out, cut), 0);
+	p = raw_put_reliable(raw_header(&client, out, 9), 0, 1, "x", 1);
+	assert_int_equal(
+		raw_rx(&raw, &client.address, out, (uint32_t)(p - out)), SW_ENET_C_UNKNOWN_PEER);
+	p = wire_put_command(raw_header(&client, out, 9), WIRE_DISCONNECT | WIRE_ACK_FLAG, 0xff, 7);
+	wire_put32(p, 5);
+	assert_int_equal(raw.sent_count, 0);
+	for (int i = 0; i < 10; i++)
+		raw_service(&raw, 500);
+	assert_int_equal(raw_rx(&raw, &client.address, out, 12), SW_ENET_C_UNKNOWN_PEER);
+	assert_int_equal(raw.sent_count, 0);
+	raw_free(&raw);
+}
+
+static void answer_pings(const struct raw_client *client)
+{
+	for (uint32_t i = 0; i < raw.sent_count; i++) {
+		const uint8_t *ping = raw.sent[i].data + 4;
+		uint8_t out[16], *p = raw_header(client, out, 9);
+
+		assert_int_equal(ping[0], WIRE_PING | WIRE_ACK_FLAG);
+		p = wire_put_command(p, WIRE_ACKNOWLEDGE, 0xff, wire_get16(ping + 2));
+		memcpy(p, ping + 2, 2);
+		memcpy(p + 2, ping - 2, 2);
+		assert_int_equal(raw_rx(&raw, &client->address, out, 12), 0);
+	}
+}
+
+/* What is kept for addresses that proved themselves: for ten minutes from the end of a connection,
+ * whatever its port; each from its own source's bucket, and no more than the share. */
+static void known_for_ten_minutes(void **state)
+{
+	static const struct {
+		uint32_t after_ms;
+		bool known;
+	} cases[] = {{1000, true}, {599000, true}, {601000, false}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct raw_client client;
+		struct sw_enet_addr from;
+		uint8_t out[64];
+		uint32_t bytes = raw_connect_bytes(out, 99, 4, 99), verified = 0;
+
+		raw_new(&raw, &(struct sw_enet_config){.returning_percent = 50,
+				      .peers_max = 64,
+				      .half_open_max = 64,
+				      .connects_per_s = 1,
+				      .connects_burst = 20,
+				      .source_connects_per_s = 1,
+				      .source_connects_burst = 3});
+		assert_true(raw_connect(&raw, &client, 1, 4));
+		for (int k = 0; k < 1400; k++) { /* it stays for longer than that */
+			raw_forget(&raw);
+			raw_service(&raw, 500);
+			answer_pings(&client);
+		}
+		assert_int_equal(sw_enet_disconnect(raw.engine, raw.handle, SW_ENET_DISCONNECT_NOW,
+					 0, SW_ENET_GONE_LOCAL),
+			0);
+		raw_service(&raw, 1);
+		assert_int_equal(sw_enet_peers(raw.engine), 0);
+		for (uint32_t ms = 0; ms < cases[i].after_ms; ms += 500)
+			raw_service(&raw, 500);
+		/* strangers take what is everyone's, and no more */
+		for (uint32_t k = 0; k < 40; k++)
+			verified += connect_from(1000 + k, k) == 0;
+		assert_int_equal(verified, 10);
+		from = client.address;
+		from.port++;
+		assert_int_equal(raw_rx(&raw, &from, out, bytes),
+			cases[i].known ? 0 : SW_ENET_C_CONNECT_RATE);
+		assert_int_equal(
+			raw_count(&raw, SW_ENET_C_CONNECTS_RETURNING), cases[i].known ? 1 : 0);
+		if (cases[i].known) { /* its source's burst is 3 */
+			for (uint32_t k = 1; k < 5; k++) {
+				from.port++;
+				assert_int_equal(raw_rx(&raw, &from, out, bytes),
+					k < 3 ? 0 : SW_ENET_C_CONNECT_SOURCE_RATE);
+			}
+		}
+		raw_free(&raw);
+	}
+}
+
 static void configurations(void **state)
 {
 	static const struct sw_enet_config good = {.peers_max = 1,
@@ -240,14 +543,14 @@ static void configurations(void **state)
 		.pool_bytes = 1 << 16};
 	static uint8_t memory[1 << 20] __attribute__((aligned(64)));
 	static const struct sw_enet_ops ops;
-	struct sw_enet_config bad[12];
+	struct sw_enet_config bad[14];
 
 	(void)state;
 	assert_true(sw_enet_bytes(&good) > 0);
-	for (size_t i = 0; i < 12; i++)
+	for (size_t i = 0; i < 14; i++)
 		bad[i] = good;
 	bad[0].peers_max = 0;
-	bad[1].half_open_max = 0;
+	bad[1].half_open_max = UINT32_MAX;
 	bad[2].channels_max = 0;
 	bad[3].channels_max = 256;
 	bad[4].mtu = 575;
@@ -258,7 +561,9 @@ static void configurations(void **state)
 	bad[9].source_connects_burst = 0;
 	bad[10].pool_bytes = 0;
 	bad[11].peers_max = UINT32_MAX;
-	for (size_t i = 0; i < 12; i++) {
+	bad[12].returning_percent = 91;
+	bad[13].returning_max = UINT32_MAX;
+	for (size_t i = 0; i < 14; i++) {
 		assert_int_equal(sw_enet_bytes(&bad[i]), 0);
 		assert_null(sw_enet_init(memory, sizeof memory, &bad[i], &ops, 0));
 	}
@@ -276,6 +581,12 @@ int main(void)
 		cmocka_unit_test(one_source_drains_itself_only),
 		cmocka_unit_test(only_the_right_acknowledgement),
 		cmocka_unit_test(verify_again),
+		cmocka_unit_test(the_table_takes_what_the_rate_lets_in),
+		cmocka_unit_test(a_rush_to_the_last_slots),
+		cmocka_unit_test(the_last_slots),
+		cmocka_unit_test(who_leaves_half_way),
+		cmocka_unit_test(who_has_left),
+		cmocka_unit_test(known_for_ten_minutes),
 		cmocka_unit_test(configurations),
 	};
 

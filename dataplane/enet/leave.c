@@ -114,6 +114,14 @@ bool leave_step(struct sw_enet *e, uint32_t index)
 		return false;
 	}
 	count(e, SW_ENET_C_DISCONNECTED, 1);
+	departed_note(e, &(struct departed){.key = departed_key(e, &peer->address, peer->id),
+				 .connect_id = peer->connect_id,
+				 .client_id = peer->client_id,
+				 .session_in = peer->session_in,
+				 .session_out = peer->session_out,
+				 .checksum = peer->flags & PEER_CHECKSUM,
+				 .compressed = peer->flags & PEER_COMPRESSED});
+	returning_note(e, &peer->address);
 	peer_free(e, index);
 	return true;
 }

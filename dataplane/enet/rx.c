@@ -193,9 +193,11 @@ static uint32_t plain(
 	if (*bytes < *at)
 		return SW_ENET_C_SHORT_HEADER;
 	if (compressed) {
-		*data = unseal(e, *data, bytes, *at, WIRE_MTU_MAX);
+		uint32_t refusal;
+
+		*data = unseal_peer(e, (uint32_t)(peer - e->peers), *data, bytes, *at, &refusal);
 		if (!*data)
-			return SW_ENET_C_BAD_COMPRESSION;
+			return refusal;
 	}
 	if (peer->flags & PEER_CHECKSUM &&
 		!crc_matches(e, *data, *bytes, time_end, peer->connect_id))
@@ -230,7 +232,7 @@ static uint32_t datagram(struct sw_enet *e, struct sw_enet_datagram *d, uint64_t
 	index = peer_find(e, hash, &d->from, head & WIRE_PEER_MASK);
 	if (index == NIL) {
 		refusal = half_open_datagram(e, &d->from, &data, &bytes, &index, &at);
-		if (refusal)
+		if (refusal || index == NIL)
 			return refusal;
 		made = true;
 		peer = &e->peers[index];

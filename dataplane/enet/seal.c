@@ -39,3 +39,29 @@ const uint8_t *unseal(
 	*bytes = at + plain;
 	return e->plain;
 }
+
+/* The same for a peer, who may make us decompress so many bytes a second: what it sends beyond that
+ * is not looked at, as if it were lost, and comes again if it is reliable. NULL: *refusal says why.
+ */
+const uint8_t *unseal_peer(struct sw_enet *e, uint32_t index, const uint8_t *data, uint32_t *bytes,
+	uint32_t at, uint32_t *refusal)
+{
+	struct peer_cold *cold = &e->cold[index];
+	uint32_t rate = e->config.expand_bytes_per_s, now_ms = (uint32_t)e->now_ms;
+	uint64_t paid = (uint64_t)(now_ms - cold->expand_ms) * rate / 1000;
+	const uint8_t *plain;
+
+	if (rate && paid) {
+		cold->expand_owed_bytes -=
+			paid < cold->expand_owed_bytes ? (uint32_t)paid : cold->expand_owed_bytes;
+		cold->expand_ms = now_ms;
+	}
+	*refusal = SW_ENET_C_EXPAND_RATE;
+	if (rate && cold->expand_owed_bytes > e->expand_burst_bytes - WIRE_MTU_MAX)
+		return NULL;
+	*refusal = SW_ENET_C_BAD_COMPRESSION;
+	plain = unseal(e, data, bytes, at, WIRE_MTU_MAX);
+	/* nonsense may have cost the most */
+	cold->expand_owed_bytes += plain ? *bytes : WIRE_MTU_MAX;
+	return plain;
+}

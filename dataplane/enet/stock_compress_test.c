@@ -1,7 +1,8 @@
 /* Proves compression against stock libenet with its range coder on: each setting of ours with each
  * of the client's, with and without checksum, over a network that loses and damages; that a client
- * which differs from OFF or ON reads why; that no answer is larger than what drew it; and what is
- * saved. */
+ * which differs from OFF or ON reads why; that no answer is larger than what drew it; what is
+ * saved; and that a client who makes us decompress too much is slowed down, loses nothing reliable,
+ * and disturbs no other. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -204,6 +205,60 @@ static void it_saves(void **state)
 	assert_true(packed < plain * 6 / 10);
 }
 
+static bool first_arrived(struct world *world)
+{
+	const struct world_stream *up = world->client[0].up;
+
+	return memcmp(up->sent[WORLD_RELIABLE], up->received[WORLD_RELIABLE],
+		       sizeof up->sent[WORLD_RELIABLE]) == 0;
+}
+
+/* 6,000 messages, 280 KB decompressed, as fast as the client can. Returns the ms that took. */
+static uint64_t pour(uint32_t expand_bytes_per_s, uint64_t *refused)
+{
+	struct world_config config = {
+		.engine = {.compression = SW_ENET_ANY, .expand_bytes_per_s = expand_bytes_per_s}};
+	struct world *world = world_with(config, 0);
+	uint64_t start_ms, ms;
+
+	client(world, true, false);
+	client(world, true, false); /* who asks for little */
+	assert_true(world_until(world, world_all_connected, 1000));
+	start_ms = netsim_now_ms(world->sim);
+	for (uint32_t i = 0; i < 6000; i++)
+		world_send_up(world, 0, (uint8_t)(i % 4), RELIABLE, 40);
+	for (uint32_t i = 0; i < 10; i++) {
+		world_send_up(world, 1, 0, RELIABLE, 40);
+		world_run(world, 50);
+		assert_int_equal(world->client[1].up->count[WORLD_RELIABLE], i + 1);
+	}
+	while (!first_arrived(world) && netsim_now_ms(world->sim) < 300000)
+		world_run(world, 10);
+	assert_true(first_arrived(world));
+	ms = netsim_now_ms(world->sim) - start_ms;
+	*refused = world_count(world, SW_ENET_C_EXPAND_RATE);
+	assert_false(world->client[0].gone || world->client[1].gone);
+	assert_int_equal(world->client[0].disconnects, 0);
+	leave_all(world);
+	return ms;
+}
+
+static void expansion_has_a_rate(void **state)
+{
+	uint64_t refused, ms = pour(2 << 20, &refused);
+
+	(void)state;
+	assert_int_equal(refused, 0);
+	print_message("280 KB at 2 MiB/s: %llu ms\n", (unsigned long long)ms);
+	assert_in_range(ms, 1, 2000);
+	ms = pour(20000, &refused);
+	print_message("at 20 KB/s: %llu ms, %llu datagrams not looked at\n", (unsigned long long)ms,
+		(unsigned long long)refused);
+	assert_true(refused > 0);
+	/* 20 KB at once, the rest at the rate */
+	assert_in_range(ms, (6000 * 46 - 20000) / 20, 120000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -211,6 +266,7 @@ int main(void)
 		cmocka_unit_test(both_differ),
 		cmocka_unit_test(answers_are_not_larger),
 		cmocka_unit_test(it_saves),
+		cmocka_unit_test(expansion_has_a_rate),
 	};
 
 	printf("SW_SEED=%llu\n", (unsigned long long)world_seed());
