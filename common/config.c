@@ -217,6 +217,13 @@ static void unknown_key(
 {
 	const char *near = config_nearest(place->pattern, name);
 
+	if (!strcmp(shown, "benchmark")) {
+		config_fault_add(&l->faults, line,
+			"benchmark: a game server has none: a session without a handshake is a "
+			"player without a login; allowed is stormweir-echo --benchmark-sessions "
+			"(docs/packet-generators.md)");
+		return;
+	}
 	for (char *c = shown; *c; c++)
 		if ((unsigned char)*c < ' ' || (unsigned char)*c > '~')
 			*c = '?';

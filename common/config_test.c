@@ -114,6 +114,10 @@ static const struct refusal added[] = {
 		"F:14: redis.heartbeat_ms: is not a key, allowed are those "
 		"of docs/configuration.md (did you mean heartbeat?)\n"},
 	{"xyzzy: 1\n", "F:13: xyzzy: is not a key, allowed are those of docs/configuration.md\n"},
+	{"benchmark: {sessions: 9, acknowledged: yes}\n",
+		"F:13: benchmark: a game server has none: a session without a handshake is a "
+		"player without a login; allowed is stormweir-echo --benchmark-sessions "
+		"(docs/packet-generators.md)\n"},
 	{"redis.heartbeat: 1s\n", "\"redis.heartbeat\": is not a key"},
 	{"? [a]\n: 1\n", "F:13: (root): a list stands where a key must be\n"},
 	{"maps: []\n", "F:13: maps: is given twice, first on line 4, allowed is once\n"},

@@ -191,6 +191,20 @@ static inline uint32_t lean_send_unreliable(struct lean_client *client, uint8_t 
 	return lean_add_unreliable(client, channel, payload, payload_bytes, out, 2);
 }
 
+/* group: one more than the last, of all channels together. */
+static inline uint32_t lean_send_unsequenced(struct lean_client *client, uint8_t channel,
+	uint16_t group, const void *payload, uint32_t payload_bytes, uint8_t *out)
+{
+	uint8_t *p;
+
+	lean_put16(out, (uint32_t)client->session << 12 | client->peer_id);
+	p = lean_command(out + 2, 0x49, channel, 0);
+	lean_put16(p, group);
+	lean_put16(p + 2, payload_bytes);
+	memcpy(p + 4, payload, payload_bytes);
+	return (uint32_t)(p + 4 - out) + payload_bytes;
+}
+
 /* The caller repeats it until acknowledged grows, or does without. */
 static inline uint32_t lean_send_reliable(struct lean_client *client, uint8_t channel,
 	const void *payload, uint32_t payload_bytes, uint32_t now_ms, uint8_t *out)

@@ -44,6 +44,7 @@
 
 #define SW_ENET_OTHER_COUNTERS(X)                                                                          \
 	X(PEERS, "peers", COUNTER_GAUGE, "connected peers")                                                \
+	X(PRESET_PEERS, "preset_peers", COUNTER_GAUGE, "of these, sessions without a handshake for packet generators: not 0 means that this is a benchmark") \
 	X(HALF_OPEN, "half_open", COUNTER_GAUGE, "clients that were sent VERIFY_CONNECT and have not acknowledged it") \
 	X(HOLD_BYTES, "hold_bytes", COUNTER_GAUGE, "memory taken by out-of-order packets and assemblies")  \
 	X(QUEUE_BYTES, "queue_bytes", COUNTER_GAUGE, "memory taken by packets waiting or in flight")       \

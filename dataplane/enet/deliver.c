@@ -236,7 +236,8 @@ uint32_t deliver_unreliable(struct sw_enet *e, uint32_t index, const struct comm
 		return 0;
 	}
 	if (wire_windows_ahead(command->seq, channel->in_reliable) >= WIRE_WINDOWS_AHEAD ||
-		(command->seq == channel->in_reliable && unreliable <= channel->in_unreliable)) {
+		(command->seq == channel->in_reliable && unreliable <= channel->in_unreliable &&
+			!(peer->flags & PEER_PRESET))) {
 		count(e, SW_ENET_C_STALE_UNRELIABLE, 1);
 		return 0;
 	}
@@ -274,7 +275,8 @@ uint32_t deliver_unreliable(struct sw_enet *e, uint32_t index, const struct comm
 	return 0;
 }
 
-/* ENet's window: 1,024 groups that begin at a multiple of 1,024 and move only forward. */
+/* ENet's window: 1,024 groups that begin at a multiple of 1,024 and move only forward. A preset
+ * peer may repeat itself, here and above. */
 uint32_t deliver_unsequenced(struct sw_enet *e, uint32_t index, const struct command *command)
 {
 	struct peer *peer = &e->peers[index];
@@ -283,14 +285,14 @@ uint32_t deliver_unsequenced(struct sw_enet *e, uint32_t index, const struct com
 	uint32_t ahead =
 		(group < peer->unsequenced_in ? group + 0x10000 : group) - peer->unsequenced_in;
 
-	if (ahead >= WIRE_UNSEQUENCED_AHEAD) {
+	if (ahead >= WIRE_UNSEQUENCED_AHEAD && !(peer->flags & PEER_PRESET)) {
 		count(e, SW_ENET_C_STALE_UNRELIABLE, 1);
 		return 0;
 	}
 	if (group - bit != peer->unsequenced_in) {
 		peer->unsequenced_in = (uint16_t)(group - bit);
 		memset(seen, 0, sizeof e->cold[index].unsequenced);
-	} else if (seen[bit / 32] & 1u << bit % 32) {
+	} else if (seen[bit / 32] & 1u << bit % 32 && !(peer->flags & PEER_PRESET)) {
 		count(e, SW_ENET_C_STALE_UNRELIABLE, 1);
 		return 0;
 	}

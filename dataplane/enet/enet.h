@@ -165,6 +165,30 @@ size_t sw_enet_stranger_bytes(const struct sw_enet_config *config);
 struct sw_enet *sw_enet_init(void *memory, size_t bytes, const struct sw_enet_config *config,
 	const struct sw_enet_ops *ops, uint64_t now_ms);
 
+/* A peer that had no handshake, for packet generators, which cannot have one. Benchmarks only:
+ * whoever sends from its address is it. */
+struct sw_enet_preset {
+	struct sw_enet_addr address;
+	uint16_t id;                     /* in headers that it sends, 0..0xffe */
+	uint16_t client_id;              /* in headers that it is sent, 0..0xffe */
+	uint8_t session_in, session_out; /* in the same, 0..3 */
+	uint8_t channels;                /* 1..channels_max */
+	uint32_t connect_id;             /* nothing depends on it: there is no checksum */
+};
+
+/* Set-up, or between two calls of the thread. Makes such a peer, without checksum and compression.
+ * It is connected from now on, and connected() is called when its first datagram has come: before
+ * that nothing is sent to it. From there it is a peer like others, but that
+ *   it is never pinged and never times out, and takes no place in the timer wheel;
+ *   what is sent to it reliably counts as acknowledged as soon as it has left;
+ *   unreliable and unsequenced packets that repeat an earlier number are delivered again;
+ *   sw_enet_disconnect ends it at once and does not tell it.
+ * Returns 0, or
+ *   -EINVAL  an id, session or channel count out of range
+ *   -EEXIST  address and id are those of a peer, or of a handshake under way
+ *   -ENOBUFS no slot is free */
+int sw_enet_peer_preset(struct sw_enet *engine, const struct sw_enet_preset *preset);
+
 struct sw_enet_datagram {
 	struct sw_enet_addr from;
 	uint32_t bytes;

@@ -122,6 +122,7 @@ enum peer_flag {
 	PEER_SAMPLED = 1u << 4,       /* has a round-trip sample */
 	PEER_START_LEAVING = 1u << 5, /* PEER_DISCONNECTING: DISCONNECT is yet to be queued */
 	PEER_COMPRESSED = 1u << 6,    /* it has shown that its compressor is on */
+	PEER_PRESET = 1u << 7,        /* it had no handshake: preset.c */
 };
 
 struct channel {
@@ -283,7 +284,7 @@ struct sw_enet {
 	struct peer_cold *cold;
 	struct peer_slot *table;
 	uint32_t table_mask;
-	uint32_t peers_free, peers_fresh, peers_used, peers_connected;
+	uint32_t peers_free, peers_fresh, peers_used, peers_connected, peers_preset;
 	uint32_t dirty, dirty_tail; /* first in, first out */
 	uint32_t no_buffer;         /* times that tx_begin had none, in this service */
 	uint64_t hash_key[2]; /* of the tables: what a source may choose must not choose the bucket
@@ -395,7 +396,9 @@ uint32_t connect_read(struct sw_enet *e, const struct sw_enet_addr *from, const 
 uint32_t connect_refuse(
 	struct sw_enet *e, const struct request *request, uint32_t data, uint32_t refusal);
 
-/* half_open.c. Both return the refusal, 0 when a VERIFY went out or the peer was made. */
+/* half_open.c: the entry of a client under way, NIL if there is none. */
+uint32_t half_open_find(struct sw_enet *e, const struct sw_enet_addr *from, uint16_t id);
+/* Both return the refusal, 0 when a VERIFY went out or the peer was made. */
 uint32_t half_open_connect(
 	struct sw_enet *e, const struct sw_enet_addr *from, const uint8_t *data, uint32_t bytes);
 uint32_t half_open_datagram(struct sw_enet *e, const struct sw_enet_addr *from,
@@ -445,6 +448,7 @@ uint32_t rtt_window_bytes(uint32_t ours, uint32_t theirs);
 
 /* acknowledge.c: acknowledgements received, and those owed. */
 uint32_t acknowledge_received(struct sw_enet *e, uint32_t index, const uint8_t *command);
+void acknowledge_all(struct sw_enet *e, uint32_t index);
 bool acknowledge_room(struct sw_enet *e, struct peer *peer);
 void acknowledge_queue(
 	struct sw_enet *e, uint32_t index, uint8_t channel, uint16_t seq, uint16_t sent_time);

@@ -60,7 +60,7 @@ static uint32_t *half_open_head(struct sw_enet *e, const struct sw_enet_addr *fr
 	return &e->half_open_heads[peer_hash(e, from, id) & e->half_open_mask];
 }
 
-static uint32_t half_open_find(struct sw_enet *e, const struct sw_enet_addr *from, uint16_t id)
+uint32_t half_open_find(struct sw_enet *e, const struct sw_enet_addr *from, uint16_t id)
 {
 	uint32_t index = *half_open_head(e, from, id);
 

@@ -136,8 +136,9 @@ int sw_enet_disconnect(struct sw_enet *e, uint64_t handle, enum sw_enet_disconne
 		(peer->state == PEER_DISCONNECTING && mode != SW_ENET_DISCONNECT_NOW) ||
 		(peer->state == PEER_LATER && mode == SW_ENET_DISCONNECT_LATER))
 		return -ESTALE;
-	if (mode == SW_ENET_DISCONNECT_NOW) {
-		leave(e, index, reason, data, true);
+	if (mode == SW_ENET_DISCONNECT_NOW || peer->flags & PEER_PRESET) {
+		/* a preset peer would not understand, and may not have a way to it yet */
+		leave(e, index, reason, data, !(peer->flags & PEER_PRESET));
 		return 0;
 	}
 	e->cold[index].leave_data = data;

@@ -229,6 +229,8 @@ void peer_free(struct sw_enet *e, uint32_t index)
 	peer_purge(e, index, false);
 	timer_clear(e, index);
 	table_remove(e, index);
+	if (peer->flags & PEER_PRESET)
+		e->peers_preset--;
 	peer->state = PEER_FREE;
 	peer->generation = handle_generation_next(peer->generation);
 	peer->dirty_next = e->peers_free;

@@ -258,6 +258,9 @@ static uint32_t datagram(struct sw_enet *e, struct sw_enet_datagram *d, uint64_t
 		count(e, SW_ENET_C_CONNECTED, 1);
 		timer_rearm(e, index);
 		announce(e, index);
+	} else if ((peer->flags & (PEER_PRESET | PEER_OWES_CONNECTED)) ==
+		   (PEER_PRESET | PEER_OWES_CONNECTED)) {
+		announce(e, index); /* this is the first of it */
 	}
 	return commands(e, index, data, bytes, at);
 }
@@ -311,6 +314,8 @@ static uint32_t service(struct sw_enet *e, uint32_t index)
 	if (peer->state == PEER_GONE)
 		return 0; /* owes something, and is dirty again */
 	sent = tx_flush(e, index, &more);
+	if (peer->flags & PEER_PRESET)
+		acknowledge_all(e, index);
 	if (more)
 		peer_dirty(e, index);
 	if (peer->state != PEER_CONNECTED)
@@ -346,6 +351,7 @@ uint32_t sw_enet_service(struct sw_enet *e, uint64_t now_ms)
 		break;
 	}
 	counter_put(&e->counter[SW_ENET_C_PEERS], e->peers_connected);
+	counter_put(&e->counter[SW_ENET_C_PRESET_PEERS], e->peers_preset);
 	counter_put(&e->counter[SW_ENET_C_HALF_OPEN], e->half_open_used);
 	counter_put(&e->counter[SW_ENET_C_HOLD_BYTES],
 		(uint64_t)e->share_used[POOL_HOLD] * BLOCK_BYTES);

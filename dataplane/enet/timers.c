@@ -106,7 +106,7 @@ void timer_rearm(struct sw_enet *e, uint32_t index)
 
 	if (peer->sent.head != NIL)
 		due_ms = repeat_ms(e, peer);
-	else if (peer->state == PEER_CONNECTED)
+	else if (peer->state == PEER_CONNECTED && !(peer->flags & PEER_PRESET))
 		due_ms = peer->ack_ms + PING_INTERVAL_MS > e->now_ms
 				 ? peer->ack_ms + PING_INTERVAL_MS
 				 : e->now_ms + PING_INTERVAL_MS;
@@ -208,7 +208,8 @@ static void timer_fire(struct sw_enet *e, uint32_t index)
 		repeat(e, index);
 	if (peer->pending_count || peer->held.head != NIL)
 		expire(e, index);
-	if (peer->state == PEER_CONNECTED && peer->sent.head == NIL && peer->reliable.head == NIL &&
+	if (peer->state == PEER_CONNECTED && !(peer->flags & PEER_PRESET) &&
+		peer->sent.head == NIL && peer->reliable.head == NIL &&
 		e->now_ms - peer->ack_ms >= PING_INTERVAL_MS &&
 		tx_control(e, index, WIRE_PING | WIRE_ACK_FLAG, NULL, 0))
 		count(e, SW_ENET_C_PINGS_OUT, 1);

@@ -6,6 +6,7 @@
 #include "common/mono.h"
 #include "dataplane/counters.h"
 #include "dataplane/idle.h"
+#include "dataplane/packet.h"
 #include "dataplane/wire.h"
 #include "perf/echo/echo.h"
 #include "proto/message_types.h"
@@ -88,6 +89,33 @@ void echo_free(struct echo *echo)
 		return;
 	dp_wire_free(echo->wire);
 	free(echo);
+}
+
+int echo_benchmark(struct echo *echo, const struct echo_benchmark *sessions)
+{
+	struct sw_enet_preset preset = {
+		.address = {.ip = {[10] = 0xff, [11] = 0xff}, .port = (uint16_t)sessions->udp_port},
+		.id = BENCHMARK_PEER_ID,
+		.client_id = BENCHMARK_PEER_ID,
+		.session_in = BENCHMARK_SESSION,
+		.session_out = BENCHMARK_SESSION,
+		.channels = (uint8_t)(echo->config->enet.channels_max < BENCHMARK_CHANNELS
+					      ? echo->config->enet.channels_max
+					      : BENCHMARK_CHANNELS),
+		.connect_id = BENCHMARK_CONNECT_ID,
+	};
+
+	for (uint32_t i = 0; i < sessions->sessions; i++) {
+		int ret;
+
+		packet_put32(preset.address.ip + 12, sessions->ip + i);
+		ret = sw_enet_peer_preset(dp_wire_engine(echo->wire), &preset);
+		if (ret) {
+			fprintf(stderr, "echo: benchmark session %u: %s\n", i, strerror(-ret));
+			return -1;
+		}
+	}
+	return 0;
 }
 
 const struct counter_set *echo_counters(const struct echo *echo)

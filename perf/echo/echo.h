@@ -10,6 +10,7 @@
 #include "common/counter.h"
 #include "dataplane/handoff.h"
 #include "dataplane/port.h"
+#include "perf/echo/benchmark.h"
 
 struct echo;
 
@@ -17,6 +18,10 @@ struct echo;
 struct echo *echo_new(const struct sw_config *config, uint32_t index, struct dp_port *const *ports,
 	uint32_t port_count, const uint8_t key[16], struct dp_handoff *handoff);
 void echo_free(struct echo *echo);
+
+/* Main thread, before echo_run. Gives this worker all of the sessions: whichever worker a frame
+ * comes to, its session is there. Returns 0, or -1 after it has said why not. */
+int echo_benchmark(struct echo *echo, const struct echo_benchmark *sessions);
 
 /* The echo's thread: polls until *stop is set, then tells every peer, and goes on until they have
  * acknowledged, at most ECHO_DRAIN_MS. */

@@ -29,6 +29,7 @@ static _Atomic bool stop; /* the signal handler sets it, everyone reads */
 
 static struct {
 	struct sw_config config;
+	struct echo_benchmark benchmark;
 	struct dp_port *ports[CONFIG_PORTS_MAX];
 	struct dp_handoff *handoff;
 	struct echo *echoes[CONFIG_LCORES_MAX];
@@ -51,8 +52,19 @@ static uint64_t sum(uint32_t set, uint32_t counter)
 	return total;
 }
 
+/* Nobody is to take a benchmark for a server. */
+static void warn_of_benchmark(FILE *out)
+{
+	if (run.benchmark.sessions)
+		fprintf(out,
+			"echo: WARNING: benchmark: %u sessions without a handshake on each worker; "
+			"whoever sends from their addresses is they\n",
+			run.benchmark.sessions);
+}
+
 static void print_all(void)
 {
+	warn_of_benchmark(stdout);
 	for (uint32_t e = 0; e < run.echo_count; e++) {
 		const struct counter_set *sets = echo_counters(run.echoes[e]);
 
@@ -96,8 +108,9 @@ static void *watch(void *unused)
 			tenths % (10 * run.config.dataplane.stats_period_s) == 0) {
 			uint64_t rx_now = sum(0, DP_C_RX_PACKETS), tx_now = sum(0, DP_C_TX_PACKETS);
 
-			printf("peers %" PRIu64 ", received %" PRIu64 "/s, sent %" PRIu64 "/s\n",
-				sum(1, SW_ENET_C_PEERS),
+			printf("peers %" PRIu64 " (%" PRIu64
+			       " without handshake), received %" PRIu64 "/s, sent %" PRIu64 "/s\n",
+				sum(1, SW_ENET_C_PEERS), sum(1, SW_ENET_C_PRESET_PEERS),
 				(rx_now - rx) / run.config.dataplane.stats_period_s,
 				(tx_now - tx) / run.config.dataplane.stats_period_s);
 			fflush(stdout);
@@ -140,6 +153,8 @@ static int open_all(void)
 		if (!run.echoes[e])
 			return -ENOMEM;
 		run.echo_count++;
+		if (echo_benchmark(run.echoes[e], &run.benchmark))
+			return -ENOMEM;
 	}
 	return 0;
 }
@@ -158,6 +173,7 @@ static void serve(void)
 	pthread_t watcher;
 	bool watched = pthread_create(&watcher, NULL, watch, NULL) == 0;
 
+	warn_of_benchmark(stderr);
 	printf("echo: ready on port %u\n", run.config.dataplane.udp_port);
 	fflush(stdout);
 	rte_eal_mp_remote_launch(lcore_main, NULL, CALL_MAIN);
@@ -176,14 +192,14 @@ int main(int argc, char **argv)
 	/* --help needs no EAL. */
 	for (int i = 1; i < argc; i++)
 		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))
-			return echo_options(&run.config, 2, (char *[]){argv[0], "--help", NULL},
-				       stderr) < 0;
+			return echo_options(&run.config, &run.benchmark, 2,
+				       (char *[]){argv[0], "--help", NULL}, stderr) < 0;
 	used = dp_eal_init(argc, argv, stderr);
 	if (used < 0)
 		return 1;
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
-	ret = echo_options(&run.config, argc - used, argv + used, stderr);
+	ret = echo_options(&run.config, &run.benchmark, argc - used, argv + used, stderr);
 	if (!ret)
 		ret = open_all();
 	if (!ret)

@@ -1,3 +1,4 @@
+#include <arpa/inet.h>
 #include <errno.h>
 #include <getopt.h>
 #include <stdlib.h>
@@ -32,6 +33,8 @@
 	X("vlan", 'v', 0, 4094, vlan, "802.1Q id, 0: untagged")
 /* clang-format on */
 
+#define CLASS_D 0xe0000000u /* multicast and reserved begin here */
+
 static void help(void)
 {
 	printf("stormweir-echo [EAL options] -- --port NAME --address A.B.C.D/N [options]\n"
@@ -43,8 +46,14 @@ static void help(void)
 	       "  --address A.B.C.D/N  what the port before answers for\n"
 	       "  --address6 A::B/N    and over IPv6\n"
 	       "  --checksum off|on|any  ENet's CRC32 (any)\n"
-	       "  --idle poll|adaptive   (poll)\n",
-		CONFIG_PORTS_MAX);
+	       "  --idle poll|adaptive   (poll)\n"
+	       "  --benchmark-sessions N    sessions without a handshake, for packet generators: "
+	       "whoever\n"
+	       "                            sends from their addresses is they\n"
+	       "  --benchmark-acknowledged yes  must be said with it\n"
+	       "  --benchmark-address A.B.C.D, --benchmark-udp-port P  of the first (10.128.0.1, "
+	       "%u)\n",
+		CONFIG_PORTS_MAX, BENCHMARK_UDP);
 #define HELP(name, key, low, high, member, text) printf("  --%-18s %s\n", name, text);
 	NUMBERS(HELP)
 	PORT_NUMBERS(HELP)
@@ -85,7 +94,73 @@ static int choose(const char *name, const char *word, const char *const *words, 
 	return -EINVAL;
 }
 
-static int apply(struct sw_config *config, uint32_t *addresses, int key, FILE *errors)
+/* What benchmark sessions are asked for by, and whether it was said twice. */
+struct asked {
+	struct echo_benchmark *benchmark;
+	bool given, acknowledged;
+};
+
+static int benchmark(struct asked *asked, int key, FILE *errors)
+{
+	struct in_addr ip;
+
+	asked->given = true;
+	switch (key) {
+	case 'B':
+		return number("benchmark-sessions", optarg, 1, BENCHMARK_SESSIONS_MAX,
+			&asked->benchmark->sessions, errors);
+	case 'U':
+		return number("benchmark-udp-port", optarg, 1, 65535, &asked->benchmark->udp_port,
+			errors);
+	case 'I':
+		if (inet_pton(AF_INET, optarg, &ip) != 1) {
+			fprintf(errors, "echo: --benchmark-address %s: not an IPv4 address\n",
+				optarg);
+			return -EINVAL;
+		}
+		asked->benchmark->ip = ntohl(ip.s_addr);
+		return 0;
+	default:
+		if (strcmp(optarg, "yes") != 0) {
+			fprintf(errors, "echo: --benchmark-acknowledged %s: allowed is yes\n",
+				optarg);
+			return -EINVAL;
+		}
+		asked->acknowledged = true;
+		return 0;
+	}
+}
+
+static int benchmark_fits(const struct sw_config *config, const struct asked *asked, FILE *errors)
+{
+	const struct echo_benchmark *b = asked->benchmark;
+
+	if (!asked->given)
+		return 0;
+	if (!b->sessions || !asked->acknowledged)
+		fprintf(errors,
+			"echo: sessions without a handshake let anyone on the wire in: give both "
+			"--benchmark-sessions N and --benchmark-acknowledged yes, or none of the "
+			"--benchmark options\n");
+	else if (b->sessions > config->enet.peers_max)
+		fprintf(errors, "echo: --benchmark-sessions %u: more than --peers %u\n",
+			b->sessions, config->enet.peers_max);
+	else if (b->ip >> 24 == 0 || benchmark_last_ip(b) < b->ip ||
+		 benchmark_last_ip(b) >= CLASS_D)
+		fprintf(errors,
+			"echo: --benchmark-address: the sessions' addresses, one each, begin or "
+			"end where no host has one\n");
+	else if (config->enet.checksum == CONFIG_USE_ON)
+		fprintf(errors,
+			"echo: --benchmark-sessions: they have no checksum, and --checksum on "
+			"demands one\n");
+	else
+		return 0;
+	return -EINVAL;
+}
+
+static int apply(
+	struct sw_config *config, struct asked *asked, uint32_t *addresses, int key, FILE *errors)
 {
 	static const char *const checksums[] = {"off", "on", "any", NULL};
 	static const char *const idles[] = {"poll", "adaptive", NULL};
@@ -139,13 +214,19 @@ static int apply(struct sw_config *config, uint32_t *addresses, int key, FILE *e
 			return word;
 		config->dataplane.idle = (enum config_idle)word;
 		return 0;
+	case 'B':
+	case 'U':
+	case 'I':
+	case 'Y':
+		return benchmark(asked, key, errors);
 	default:
 		fprintf(errors, "echo: see -- --help\n");
 		return -EINVAL;
 	}
 }
 
-int echo_options(struct sw_config *config, int argc, char **argv, FILE *errors)
+int echo_options(struct sw_config *config, struct echo_benchmark *sessions, int argc, char **argv,
+	FILE *errors)
 {
 	static const struct option options[] = {
 #define OPTION(name, key, low, high, member, text) {name, required_argument, NULL, key},
@@ -157,12 +238,18 @@ int echo_options(struct sw_config *config, int argc, char **argv, FILE *errors)
 		{"address6", required_argument, NULL, '6'},
 		{"checksum", required_argument, NULL, 'k'},
 		{"idle", required_argument, NULL, 'i'},
+		{"benchmark-sessions", required_argument, NULL, 'B'},
+		{"benchmark-acknowledged", required_argument, NULL, 'Y'},
+		{"benchmark-address", required_argument, NULL, 'I'},
+		{"benchmark-udp-port", required_argument, NULL, 'U'},
 		{"help", no_argument, NULL, 'h'},
 		{NULL, 0, NULL, 0},
 	};
+	struct asked asked = {.benchmark = sessions};
 	uint32_t addresses = 0;
 	int key;
 
+	*sessions = (struct echo_benchmark){.ip = BENCHMARK_IP, .udp_port = BENCHMARK_UDP};
 	sw_config_defaults(config);
 	config->dataplane.idle = CONFIG_IDLE_POLL;
 	/* The game's limits against floods of connects and probes are not what is measured here. */
@@ -178,7 +265,7 @@ int echo_options(struct sw_config *config, int argc, char **argv, FILE *errors)
 			help();
 			return 1;
 		}
-		if (apply(config, &addresses, key, errors))
+		if (apply(config, &asked, &addresses, key, errors))
 			return -EINVAL;
 	}
 	if (optind < argc) {
@@ -190,5 +277,5 @@ int echo_options(struct sw_config *config, int argc, char **argv, FILE *errors)
 			"echo: give each --port its --address (after \"--\"); see -- --help\n");
 		return -EINVAL;
 	}
-	return 0;
+	return benchmark_fits(config, &asked, errors);
 }

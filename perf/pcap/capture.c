@@ -57,7 +57,9 @@ void capture_defaults(struct capture_options *options)
 		.mac = {2, 0, 0, 0, 0, 1},
 		.source_mac = {2, 0, 0, 0, 0, 2},
 		.ip = CAPTURE_IP,
-		.udp_port = CAPTURE_UDP};
+		.udp_port = CAPTURE_UDP,
+		.benchmark = {.sessions = 1000, .ip = BENCHMARK_IP, .udp_port = BENCHMARK_UDP},
+		.message_bytes = 40};
 }
 
 /* splitmix64: one step, so that frame i needs no frame before it. */
@@ -76,18 +78,51 @@ static void fill(uint64_t seed, uint64_t index, uint8_t *out, uint32_t bytes)
 		out[i] = (uint8_t)(mix(seed ^ 0x5eed, index << 16 | i / 8) >> (i % 8 * 8));
 }
 
-/* UDP from source number index. */
-static uint32_t datagram(const struct capture_options *options, uint32_t index,
-	const uint8_t *payload, uint32_t bytes, uint8_t *out)
+static uint32_t datagram_from(const struct capture_options *options, uint32_t ip, uint16_t udp_port,
+	uint32_t index, const uint8_t *payload, uint32_t bytes, uint8_t *out)
 {
-	struct packet_local source = {.ip = SOURCE_IP + index / SOURCE_PORTS % 0x3ffffd,
-		.udp_port = (uint16_t)(20000 + index % SOURCE_PORTS)};
+	struct packet_local source = {.ip = ip, .udp_port = udp_port};
 	struct packet_link link;
 
 	memcpy(source.mac, options->source_mac, 6);
 	packet_link_build(&link, &source, options->mac, options->ip, options->udp_port);
 	memcpy(out + link.bytes, payload, bytes);
 	return packet_link_write(&link, out, bytes, (uint16_t)index, false);
+}
+
+/* UDP from source number index. */
+static uint32_t datagram(const struct capture_options *options, uint32_t index,
+	const uint8_t *payload, uint32_t bytes, uint8_t *out)
+{
+	return datagram_from(options, SOURCE_IP + index / SOURCE_PORTS % 0x3ffffd,
+		(uint16_t)(20000 + index % SOURCE_PORTS), index, payload, bytes, out);
+}
+
+/* A message of one of the benchmark sessions. Only a reliable one has a sent time in its header. */
+static uint32_t message(
+	enum capture capture, const struct capture_options *options, uint32_t index, uint8_t *out)
+{
+	uint32_t session = index % options->benchmark.sessions;
+	uint32_t number = index / options->benchmark.sessions + 1, bytes;
+	uint8_t text[CAPTURE_MESSAGE_MAX], payload[PAYLOAD_BYTES_MAX];
+	struct lean_client client = {.peer_id = BENCHMARK_PEER_ID, .session = BENCHMARK_SESSION};
+
+	fill(options->seed, index, text, options->message_bytes);
+	packet_put32(text, session);
+	packet_put32(text + 4, number);
+	client.reliable[0] = client.unreliable[0] = (uint16_t)(number - 1);
+	if (capture == CAPTURE_RELIABLE) {
+		bytes = lean_send_reliable(
+			&client, 0, text, options->message_bytes, index & 0xffff, payload);
+	} else if (capture == CAPTURE_UNRELIABLE) {
+		client.reliable[0] = 0;
+		bytes = lean_send_unreliable(&client, 0, text, options->message_bytes, payload);
+	} else {
+		bytes = lean_send_unsequenced(
+			&client, 0, (uint16_t)number, text, options->message_bytes, payload);
+	}
+	return datagram_from(options, options->benchmark.ip + session,
+		(uint16_t)options->benchmark.udp_port, index, payload, bytes, out);
 }
 
 static uint32_t probe_payload(const struct capture_options *options, uint32_t index, uint8_t *out)
@@ -215,6 +250,11 @@ uint32_t capture_frame(enum capture capture, const struct capture_options *optio
 		*fate = (struct capture_fate){"enet", "verifies_out"};
 		bytes = connect_payload(options, index, payload);
 		break;
+	case CAPTURE_UNSEQUENCED:
+	case CAPTURE_UNRELIABLE:
+	case CAPTURE_RELIABLE:
+		*fate = (struct capture_fate){"enet", "delivered"};
+		return message(capture, options, index, out);
 	case CAPTURE_COUNT:
 		break;
 	}

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "dataplane/packet.h"
+#include "perf/echo/benchmark.h"
 
 /* X(id, name, help) */
 /* clang-format off */
@@ -19,7 +20,10 @@
 	X(MALFORMED6, "malformed6", "the same for a port with address6") \
 	X(ENET, "enet", "datagrams that no ENet client sends") \
 	X(RANDOM, "random", "random bytes to the server's port: refused, by one reason or another") \
-	X(CONNECT, "connect", "ENet CONNECTs, each from a source of its own, that are never acknowledged")
+	X(CONNECT, "connect", "ENet CONNECTs, each from a source of its own, that are never acknowledged") \
+	X(UNSEQUENCED, "unsequenced", "messages of benchmark sessions (perf/echo/benchmark.h), in turn: each comes back") \
+	X(UNRELIABLE, "unreliable", "the same, unreliable: numbers run 1 to 65,535 for each session") \
+	X(RELIABLE, "reliable", "the same, reliable: whole only where no frame is lost")
 /* clang-format on */
 
 #define CAPTURE_ENUM(id, name, help) CAPTURE_##id,
@@ -39,7 +43,13 @@ struct capture_options {
 	uint8_t mac[6], source_mac[6]; /* the server's (or its router's), the generator's */
 	uint32_t ip;                   /* the server's, host order */
 	uint16_t udp_port;
+	struct echo_benchmark benchmark; /* sessions: those that speak, in turn */
+	uint32_t message_bytes;          /* of what they say, from CAPTURE_MESSAGE_MIN */
 };
+
+/* A message begins with the number of its session and its own within the session, from 1. */
+#define CAPTURE_MESSAGE_MIN 8u
+#define CAPTURE_MESSAGE_MAX 1380u
 
 void capture_defaults(struct capture_options *options);
 
@@ -54,7 +64,9 @@ struct capture_fate {
 uint32_t capture_frame(enum capture capture, const struct capture_options *options, uint32_t index,
 	uint8_t *out, struct capture_fate *fate);
 
-/* Frames after which a capture begins again; 0: never. */
+/* Frames after which a capture begins again; 0: never. One of UNSEQUENCED, UNRELIABLE and RELIABLE
+ * may be played over and over when its count is a multiple of the sessions, RELIABLE only when each
+ * session has all 65,536 numbers in it. */
 uint32_t capture_period(enum capture capture);
 
 #endif

@@ -1,6 +1,7 @@
 /* Proves that each frame of the captures is what it says: packet_parse refuses it by the foretold
  * name or takes it as a datagram; the malformed captures reach every drop of dataplane/packet.h;
- * probes are probes; the same seed makes the same frames and another one others. */
+ * probes are probes; the messages of benchmark sessions are what their rule says; the same seed
+ * makes the same frames and another one others. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -97,6 +98,57 @@ static void the_seed_decides(void **state)
 	assert_true(same < FRAMES / 50);
 }
 
+/* Offsets in the datagram, behind its header: ENet's protocol.h. */
+static void sessions_speak_in_turn(void **state)
+{
+	static const struct {
+		enum capture capture;
+		uint8_t command;
+		uint32_t head, number_at, length_at, text_at;
+	} kinds[] = {
+		{CAPTURE_UNSEQUENCED, 0x49, 0x1101, 6, 8, 10},
+		{CAPTURE_UNRELIABLE, 0x07, 0x1101, 6, 8, 10},
+		{CAPTURE_RELIABLE, 0x86, 0x9101, 6, 8, 10},
+	};
+	struct capture_options options;
+
+	(void)state;
+	capture_defaults(&options);
+	options.benchmark.sessions = 7;
+	options.message_bytes = 50;
+	for (uint32_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
+		for (uint32_t i = 0; i < FRAMES; i++) {
+			uint8_t frame[CAPTURE_BYTES_MAX];
+			struct capture_fate fate;
+			struct packet packet;
+			uint32_t bytes = capture_frame(kinds[k].capture, &options, i, frame, &fate);
+			const uint8_t *p;
+
+			parse(kinds[k].capture, frame, bytes, &packet);
+			p = frame + packet.payload_at;
+			assert_string_equal(fate.counter, "delivered");
+			assert_int_equal(packet.from_ip, 0x0a800001u + i % 7);
+			assert_int_equal(packet.from_port, 20000);
+			assert_int_equal(packet_get16(p), kinds[k].head);
+			p += kinds[k].capture == CAPTURE_RELIABLE ? 2 : 0; /* the sent time */
+			assert_int_equal(p[2], kinds[k].command);
+			assert_int_equal(p[3], 0);
+			if (kinds[k].capture == CAPTURE_RELIABLE) {
+				assert_int_equal(packet_get16(p + 4), i / 7 + 1);
+				p -= 2; /* a reliable command has no second number */
+			} else {
+				assert_int_equal(packet_get16(p + 4), 0);
+				assert_int_equal(packet_get16(p + kinds[k].number_at), i / 7 + 1);
+			}
+			assert_int_equal(packet_get16(p + kinds[k].length_at), 50);
+			assert_int_equal(packet_get32(p + kinds[k].text_at), i % 7);
+			assert_int_equal(packet_get32(p + kinds[k].text_at + 4), i / 7 + 1);
+			assert_ptr_equal(frame + packet.payload_at + packet.payload_bytes,
+				p + kinds[k].text_at + 50);
+		}
+	}
+}
+
 static void the_server_is_chosen(void **state)
 {
 	struct capture_options options;
@@ -123,6 +175,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_drop_has_its_frame),
 		cmocka_unit_test(the_others_are_datagrams),
+		cmocka_unit_test(sessions_speak_in_turn),
 		cmocka_unit_test(the_seed_decides),
 		cmocka_unit_test(the_server_is_chosen),
 	};

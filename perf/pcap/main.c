@@ -1,6 +1,7 @@
 /* stormweir-pcap: writes a capture for packet generators, and says what a server must count for it.
  *   stormweir-pcap CAPTURE FILE [--count N] [--seed S] [--mac M] [--source-mac M] [--ip A.B.C.D]
- *                  [--udp-port P]
+ *                  [--udp-port P] [--sessions N] [--client-ip A.B.C.D] [--client-udp-port P]
+ *                  [--message-bytes N]
  * On stdout a line "GROUP COUNTER N" for each counter that the capture leads to. Frames are a
  * microsecond apart. Files are pcap's classic format (draft-ietf-opsawg-pcap). */
 #include <arpa/inet.h>
@@ -29,10 +30,13 @@ static int usage(const char *fault, const char *what)
 	fprintf(stderr,
 		"pcap: %s %s\n"
 		"usage: stormweir-pcap CAPTURE FILE [--count N] [--seed S] [--mac M]\n"
-		"       [--source-mac M] [--ip A.B.C.D] [--udp-port P]\n"
+		"       [--source-mac M] [--ip A.B.C.D] [--udp-port P] [--sessions N]\n"
+		"       [--client-ip A.B.C.D] [--client-udp-port P] [--message-bytes N]\n"
 		"--mac, --ip, --udp-port: the server's; malformed and malformed6 are for %s and "
-		"port %u alone\n",
-		fault, what, "10.0.0.1, 2001:db8::1", CAPTURE_UDP);
+		"port %u alone\n"
+		"--sessions, --client-ip, --client-udp-port: of the benchmark sessions that speak, "
+		"1000 from 10.128.0.1 and port %u on unless told otherwise; --message-bytes: 40\n",
+		fault, what, "10.0.0.1, 2001:db8::1", CAPTURE_UDP, BENCHMARK_UDP);
 #define LINE(id, name, help) fprintf(stderr, "  %-12s %s\n", name, help);
 	CAPTURES(LINE)
 #undef LINE
@@ -99,7 +103,11 @@ int main(int argc, char **argv)
 	static const struct option options[] = {{"count", required_argument, NULL, 'c'},
 		{"seed", required_argument, NULL, 's'}, {"mac", required_argument, NULL, 'm'},
 		{"source-mac", required_argument, NULL, 'M'}, {"ip", required_argument, NULL, 'i'},
-		{"udp-port", required_argument, NULL, 'u'}, {NULL, 0, NULL, 0}};
+		{"udp-port", required_argument, NULL, 'u'},
+		{"sessions", required_argument, NULL, 'n'},
+		{"client-ip", required_argument, NULL, 'I'},
+		{"client-udp-port", required_argument, NULL, 'U'},
+		{"message-bytes", required_argument, NULL, 'b'}, {NULL, 0, NULL, 0}};
 	struct capture_options made;
 	enum capture capture = 0;
 	uint64_t value, frames = 0;
@@ -130,6 +138,22 @@ int main(int argc, char **argv)
 		case 'u':
 			good = number(optarg, 1, 65535, &value);
 			made.udp_port = (uint16_t)value;
+			break;
+		case 'n':
+			good = number(optarg, 1, BENCHMARK_SESSIONS_MAX, &value);
+			made.benchmark.sessions = (uint32_t)value;
+			break;
+		case 'I':
+			good = inet_pton(AF_INET, optarg, &ip) == 1;
+			made.benchmark.ip = ntohl(ip.s_addr);
+			break;
+		case 'U':
+			good = number(optarg, 1, 65535, &value);
+			made.benchmark.udp_port = (uint32_t)value;
+			break;
+		case 'b':
+			good = number(optarg, CAPTURE_MESSAGE_MIN, CAPTURE_MESSAGE_MAX, &value);
+			made.message_bytes = (uint32_t)value;
 			break;
 		default:
 			good = false;

@@ -16,11 +16,7 @@ whole SECONDS "${own[0]}" 1 86400
 
 {
 	# Ends with the time, or with the end of the input.
-	for ((i = 0; i < own[0] * 5; i++)); do
-		status=0
-		read -r -t 0.2 _ || status=$?
-		((status == 0 || status > 128)) || break
-	done
+	timeout "${own[0]}" cat >/dev/null || true
 	echo stop
 	echo "show port stats 0"
 	echo quit

@@ -33,6 +33,20 @@ whole() {
 	exit 2
 }
 
+readable() {
+	[[ -r $1 ]] && return
+	say "$1: cannot read it"
+	exit 2
+}
+
+# log_begin: a folder of our own; testpmd's answers go to $log in it.
+log_begin() {
+	dir=$(mktemp -d)
+	log=$dir/log
+	touch "$log"
+	trap 'rm -rf "$dir"' EXIT
+}
+
 # Says on the terminal that the work is done, then waits for the end of our input. DPDK's memif driver
 # of 22.11 can crash a process that polls while its far end leaves, so over memif the far end leaves
 # first: stop the server, then Ctrl-D here. With </dev/null nothing is waited for.
@@ -45,12 +59,17 @@ hold() {
 # in $log.
 wait_for_link() {
 	local i
-	for ((i = 0; i < 100; i++)); do
+	for ((i = 0; i < 200; i++)); do
 		echo "show port info 0"
-		sleep 0.2
+		sleep 0.1
 		! grep -q "Link status: up" "$log" || return 0
 	done
 	say "port 0 has no link after 20 s"
 	echo quit
 	exit 1
+}
+
+# figure PORT NAME: the number behind NAME in the port's last figures.
+figure() {
+	sed -n "/statistics for port $1 /,/#####*\$/s/.*$2: *\([0-9]*\).*/\1/p" "$log" | tail -n 1
 }

@@ -14,14 +14,12 @@ mac=${own[0]} ip=${own[1]} port=${own[2]} seconds=${own[3]} bytes=${own[4]:-64}
 whole UDP-PORT "$port" 1 65535
 whole SECONDS "$seconds" 1 3600
 whole FRAME-BYTES "$bytes" 60 1514
-dir=$(mktemp -d)
-log=$dir/log
-touch "$log"
-trap 'rm -rf "$dir"' EXIT
+log_begin
 
 {
 	wait_for_link
 	echo start
+	say "sends for $seconds s"
 	sleep "$seconds"
 	echo stop
 	echo "show port stats 0"

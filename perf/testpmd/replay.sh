@@ -4,8 +4,9 @@
 # lost, and writes what the server answers into the capture ANSWERS. The EAL options name one port and
 # two lcores (the second one works):
 #   replay.sh --lcores 0@2,1@3 -a 0000:3b:02.0 -- malformed.pcap answers.pcap </dev/null
-# Figures of both ports follow on stdout: port 0 is the wire, port 1 the captures. Over memif stop the
-# server first, then end the input.
+# It ends when the whole capture has been sent and no answer has come for 0.3 s. Figures of both ports
+# follow on stdout: port 0 is the wire, port 1 the captures. Over memif stop the server first, then end
+# the input.
 # shellcheck disable=SC2154 # common.sh sets them
 set -euo pipefail
 # shellcheck source=perf/testpmd/common.sh disable=SC1091,SC2154
@@ -13,19 +14,8 @@ set -euo pipefail
 split_arguments "$@"
 ((${#own[@]} == 2)) || usage
 capture=${own[0]} answers=${own[1]}
-[[ -r $capture ]] || {
-	say "$capture: cannot read it"
-	exit 2
-}
-dir=$(mktemp -d)
-log=$dir/log
-touch "$log"
-trap 'rm -rf "$dir"' EXIT
-
-# The number behind NAME in port 1's last figures.
-figure() {
-	sed -n "/statistics for port 1 /,/#####*\$/s/.*$1: *\([0-9]*\).*/\1/p" "$log" | tail -n 1
-}
+readable "$capture"
+log_begin
 
 # Without --no-flush-rx testpmd throws away what is there at the start: the capture.
 {
@@ -33,14 +23,18 @@ figure() {
 	echo "set burst tx delay 10 retry 10000"
 	wait_for_link
 	echo start
-	# The capture is over when a while passes without a frame of it, its answers likewise.
-	last=
-	for ((i = 0; i < 120; i++)); do
-		sleep 0.5
+	# Until all that the capture has is on the wire, and then until no answer comes any more. testpmd
+	# does not say how many frames a capture has: what was read and sent has not grown is its end, too.
+	last='' quiet=0
+	for ((i = 0; i < 600 && quiet < 3; i++)); do
 		echo "show port stats all"
 		sleep 0.1
-		now="$(figure RX-packets) $(figure TX-packets)"
-		[[ $now != "$last" || $now == 0\ * || $now == " " ]] || break
+		now="$(figure 1 RX-packets) $(figure 0 TX-packets) $(figure 1 TX-packets)"
+		if [[ $now == "$last" && $now == [1-9]* ]]; then
+			quiet=$((quiet + 1))
+		else
+			quiet=0
+		fi
 		last=$now
 	done
 	echo stop
