@@ -67,7 +67,7 @@ static enum swc_refusal on_refused(struct swc_session *session, const Sw__Refuse
 static enum swc_refusal on_joined(struct swc_session *session, const Sw__Joined *message)
 {
 	struct swc_self *self = &session->self;
-	struct sw_move_map map;
+	struct sw_move_map map = {0};
 	struct sw_move_state at = {.moving_mm_per_s = 0};
 
 	if (session->state != SWC_LOADING && session->state != SWC_PLAYING)

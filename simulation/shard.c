@@ -80,8 +80,9 @@ static void size_map(struct sim_map *m)
 	const struct config_map *config = &m->config;
 	uint32_t cell_mm = (config->view_m * 1000 * 4 + 6) / 7;
 
-	m->rules = (struct sw_move_map){
-		config->width_m * 1000, config->height_m * 1000, config->tick_hz};
+	m->rules = (struct sw_move_map){.width_mm = config->width_m * 1000,
+		.height_mm = config->height_m * 1000,
+		.tick_hz = config->tick_hz};
 	for (;; cell_mm += cell_mm / 4 + 1) {
 		m->columns = (m->rules.width_mm + cell_mm - 1) / cell_mm;
 		m->rows = (m->rules.height_mm + cell_mm - 1) / cell_mm;

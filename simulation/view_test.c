@@ -117,7 +117,8 @@ static void walk_and_teleport(uint64_t seed)
 			} else if (p->here && t.clients[i].actor_id) {
 				int32_t dx = (int32_t)sim_random_below(&seed, 255) - 127;
 				int32_t dy = (int32_t)sim_random_below(&seed, 255) - 127;
-				struct sw_move_map rules = {width_mm, width_mm, 20};
+				struct sw_move_map rules = {
+					.width_mm = width_mm, .height_mm = width_mm, .tick_hz = 20};
 				struct sw_move_state at = {.x_mm = p->x_mm, .y_mm = p->y_mm};
 
 				/* a long stride, so that cells are crossed often */

@@ -11,7 +11,7 @@ set -euo pipefail
 packages=(
 	gcc libc6-dev cmake ninja-build pkgconf
 	libdpdk-dev libenet-dev libprotobuf-c-dev protobuf-c-compiler libhiredis-dev libpq-dev
-	liblua5.4-dev libuv1-dev libsodium-dev libyaml-dev libmicrohttpd-dev libjansson-dev
+	liblua5.4-dev libuv1-dev libsodium-dev libyaml-dev libmicrohttpd-dev libjansson-dev zlib1g-dev
 	libcmocka-dev bats shellcheck jq python3 lua5.4 dpdk
 	redis-server postgresql-15 postgresql-client-15
 	iproute2 iputils-ping procps ethtool curl strace
