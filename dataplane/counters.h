@@ -32,6 +32,7 @@
 	X(ND_REPLIES, "nd_replies", COUNTER_SUM, "IPv6 neighbour solicitations answered") \
 	X(ICMP_ECHO_REPLIES, "icmp_echo_replies", COUNTER_SUM, "pings answered") \
 	X(ICMPV6_ECHO_REPLIES, "icmpv6_echo_replies", COUNTER_SUM, "pings over IPv6 answered") \
+	X(PING_LIMITED, "drop_ping_rate", COUNTER_SUM, "pings above 10,000 a second, over IPv4 and IPv6 together") \
 	X(PROBE_REPLIES, "probe_replies", COUNTER_SUM, "probes answered") \
 	X(PROBE_MALFORMED, "drop_probe_malformed", COUNTER_SUM, "probes that are short, answers, or of an unknown kind") \
 	X(PROBE_LIMITED, "drop_probe_rate", COUNTER_SUM, "probes above dataplane.probes_per_s") \

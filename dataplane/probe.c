@@ -14,7 +14,7 @@ void dp_probe_init(struct dp_probe *probe, uint32_t per_s, uint32_t burst, uint6
 		.state = SW_NODE_CLOSED};
 }
 
-static bool bucket_take(struct dp_probe *probe, uint64_t now_ns)
+bool dp_probe_pays(struct dp_probe *probe, uint64_t now_ns)
 {
 	uint64_t elapsed = now_ns - probe->at_ns, full = probe->burst * COST;
 
@@ -37,7 +37,7 @@ enum dp_probe_fate dp_probe_take(
 {
 	if (bytes < SW_PROBE_BYTES_MIN || payload[2] != SW_PROBE_REQUEST || payload[3] != 0)
 		return DP_PROBE_MALFORMED;
-	return bucket_take(probe, now_ns) ? DP_PROBE_ANSWERED : DP_PROBE_LIMITED;
+	return dp_probe_pays(probe, now_ns) ? DP_PROBE_ANSWERED : DP_PROBE_LIMITED;
 }
 
 void dp_probe_write(const struct dp_probe *probe, const uint8_t *payload, uint32_t bytes,

@@ -29,6 +29,10 @@ enum dp_probe_fate {
 	DP_PROBE_LIMITED,   /* the bucket is empty */
 };
 
+/* The bucket alone: false when it is empty. Pings (ICMP echo) have one of these too: answered
+ * without limit they would fill the transmit ring that players' datagrams wait for. */
+bool dp_probe_pays(struct dp_probe *probe, uint64_t now_ns);
+
 /* Of a datagram that sw_probe_is. Malformed ones cost nothing of the bucket. now_ns: the same or
  * later at each call. */
 enum dp_probe_fate dp_probe_take(

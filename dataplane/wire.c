@@ -260,12 +260,17 @@ static uint32_t write_answer(const struct wire_queue *queue, const struct packet
 /* ARP, neighbours and pings are answered with complete checksums on any port: the mbuf asks for no
  * offload. */
 static void answer(struct dp_wire *wire, struct wire_queue *queue, const struct packet_frame *frame,
-	const struct packet *packet)
+	const struct packet *packet, uint64_t now_ns)
 {
-	struct rte_mbuf *mbuf = begin_frame(wire, queue);
+	struct rte_mbuf *mbuf;
 	enum dp_counter counter;
 	uint32_t bytes;
 
+	if (packet->kind == PACKET_ECHO_REQUEST && !dp_probe_pays(&wire->pings, now_ns)) {
+		count(wire, DP_C_PING_LIMITED, 1);
+		return;
+	}
+	mbuf = begin_frame(wire, queue);
 	if (!mbuf) {
 		count(wire, DP_C_TX_DROPPED, 1);
 		return;
@@ -419,7 +424,7 @@ static uint32_t read_burst(struct dp_wire *wire, struct wire_queue *queue, uint3
 		case PACKET_ARP_REQUEST:
 		case PACKET_ECHO_REQUEST:
 		case PACKET_NEIGHBOUR_REQUEST:
-			answer(wire, queue, &frame, packet);
+			answer(wire, queue, &frame, packet, now_ns);
 			break;
 		case PACKET_UDP:
 			if (sw_probe_is(frame.data + packet->payload_at, packet->payload_bytes)) {

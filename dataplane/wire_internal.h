@@ -12,6 +12,10 @@ struct rte_mbuf;
 
 #define TX_PENDING_MAX (2u * DP_BURST_MAX)
 
+/* Pings answered: enough for every monitor and for ping -f, nothing beside what players send. */
+#define WIRE_PINGS_PER_S 10000u
+#define WIRE_PINGS_BURST 1000u
+
 #define WIRE_SPARES 32u /* buffers taken from the pool at once */
 
 /* A queue pair of ours, or one of another worker whose frames may come to us. */
@@ -67,6 +71,7 @@ struct dp_wire {
 	uint16_t burst;
 	uint16_t ip_id;
 	struct dp_probe probe;
+	struct dp_probe pings; /* its bucket alone */
 
 	/* the burst being worked on */
 	struct wire_queue *rx_queue; /* it came from there */

@@ -212,6 +212,7 @@ struct dp_wire *dp_wire_new(const struct sw_config *config, uint32_t index,
 	wire->burst = (uint16_t)config->dataplane.burst;
 	wire->own_queues = own;
 	wire->queue_count = own + others;
+	dp_probe_init(&wire->pings, WIRE_PINGS_PER_S, WIRE_PINGS_BURST, now_ns);
 	dp_probe_init(&wire->probe, config->dataplane.probes_per_s, config->dataplane.probes_burst,
 		now_ns);
 	wire->engine_bytes = sw_enet_bytes(&engine);

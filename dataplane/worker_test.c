@@ -36,6 +36,37 @@ static void arp_and_ping_are_answered(void **state)
 }
 
 /* Every refusal of the table, on a port with IPv6 or without. */
+static void pings_are_limited(void **state)
+{
+	struct frame_case c = {.base = FRAME_PING, .at = -1};
+	struct packet_frame frame;
+	struct client client;
+	struct world world;
+	uint8_t bytes[FRAME_BYTES_MAX], answer[2048];
+	uint32_t answered = 0;
+
+	(void)state;
+	world_make(&world, "pings");
+	frame_build(&c, bytes, &frame);
+	memcpy(bytes, world.port->local.mac, 6);
+	for (int i = 0; i < 1500; i++) {
+		ring_port_put(&world.wire, 0, bytes, frame.bytes);
+		step(&world, 0);
+		answered += ring_port_get(&world.wire, 0, answer, sizeof(answer)) != 0;
+	}
+	assert_int_equal(answered, 1000);
+	assert_int_equal(counted(&world, DP_C_PING_LIMITED), 500);
+	for (int i = 0; i < 50; i++) { /* ten in a millisecond */
+		ring_port_put(&world.wire, 0, bytes, frame.bytes);
+		step(&world, i % 25 ? 0 : 1);
+		answered += ring_port_get(&world.wire, 0, answer, sizeof(answer)) != 0;
+	}
+	assert_int_equal(answered, 1020);
+	client_make(&client, &world, 2);
+	client_connect(&client);
+	world_free(&world);
+}
+
 static void malformed_frames(bool six)
 {
 	struct world world;
@@ -859,6 +890,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(arp_and_ping_are_answered),
+		cmocka_unit_test(pings_are_limited),
 		cmocka_unit_test(malformed_frames_are_counted_by_name),
 		cmocka_unit_test(neighbours_and_pings_over_ipv6),
 		cmocka_unit_test(ipv6_clients_beside_ipv4),
