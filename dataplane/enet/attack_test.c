@@ -385,6 +385,48 @@ static void leaving_hides_nobody(void **state)
 	raw_free(&raw);
 }
 
+/* Many go at once and nobody takes the news: that is tried for some of them in a service, and a
+ * player is served in each; in the end all are reported, once. */
+static void many_go_while_nobody_listens(void **state)
+{
+	enum { LEAVING = 1000 };
+	static struct raw_client leaving[LEAVING];
+	struct raw_client client;
+	uint8_t out[16], *p;
+
+	(void)state;
+	begin((struct sw_enet_config){.peers_max = LEAVING + 1, .half_open_max = 16}, &client);
+	for (uint32_t i = 0; i < LEAVING; i++)
+		assert_true(raw_connect(&raw, &leaving[i], 2 + i, 1));
+	raw_service(&raw, 0);
+	raw.refuse_events = true;
+	for (uint32_t i = 0; i < LEAVING; i++) {
+		p = wire_put_command(raw_header(&leaving[i], out, 1),
+			WIRE_DISCONNECT | WIRE_UNSEQUENCED_FLAG, WIRE_CONTROL_CHANNEL, 1);
+		wire_put32(p, 0);
+		assert_int_equal(rx(&leaving[i], out, p + 4), 0);
+	}
+	raw_service(&raw, 0);
+	for (uint16_t turn = 1; turn <= 100; turn++) {
+		uint32_t refused = raw.events_refused;
+
+		say_reliable(&client, 0, turn, 10);
+		raw_forget(&raw);
+		raw_service(&raw, 0);
+		assert_int_equal(raw.sent_count, 1);
+		assert_in_range(raw.events_refused - refused, 1, 64);
+		assert_true(sw_enet_next_ms(raw.engine) <= raw.now_ms + 1);
+	}
+	assert_int_equal(raw.disconnects, 0);
+	raw.refuse_events = false;
+	for (uint32_t turn = 0; turn < 20; turn++)
+		raw_service(&raw, 0);
+	assert_int_equal(raw.disconnects, LEAVING);
+	assert_int_equal(sw_enet_peers(raw.engine), 1);
+	assert_true(raw_connect(&raw, &leaving[0], 2, 1));
+	raw_free(&raw);
+}
+
 /* What may wait and what is out of reach, at each edge of the windows. */
 static void edges_of_the_windows(void **state)
 {
@@ -501,6 +543,18 @@ static void what_waits_is_told_apart(void **state)
 		assert_int_equal(raw.delivered[i].channel, 1);
 	}
 	raw_forget(&raw);
+	/* a fragmented one behind what is to come has numbers of its own: 1, though 2 was the last
+	 */
+	for (uint32_t i = 0; i < 2; i++) {
+		p = raw_put_fragment(
+			raw_header(&client, out, 1), false, 1, 3, 1, 2, i, 20, i * 10, payload, 10);
+		assert_int_equal(rx(&client, out, p), 0);
+	}
+	p = raw_put_reliable(raw_header(&client, out, 1), 1, 3, "r", 1);
+	assert_int_equal(rx(&client, out, p), 0);
+	assert_int_equal(raw.delivered_count, 2);
+	assert_int_equal(raw.delivered[1].bytes, 20);
+	raw_forget(&raw);
 	/* of the other channel the second predecessor comes first: held; then all */
 	p = raw_put_reliable(raw_header(&client, out, 1), 0, 2, "r", 1);
 	assert_int_equal(rx(&client, out, p), 0);
@@ -582,6 +636,7 @@ int main(void)
 		cmocka_unit_test(hoarders_leave_room),
 		cmocka_unit_test(memory_comes_back),
 		cmocka_unit_test(leaving_hides_nobody),
+		cmocka_unit_test(many_go_while_nobody_listens),
 		cmocka_unit_test(edges_of_the_windows),
 		cmocka_unit_test(fragments_that_do_not_fit),
 		cmocka_unit_test(what_waits_is_told_apart),

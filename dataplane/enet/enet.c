@@ -223,7 +223,7 @@ struct sw_enet *sw_enet_init(void *memory, size_t bytes, const struct sw_enet_co
 	memset(e->wheel, 0xff, WHEEL_SLOTS * sizeof *e->wheel);
 	memset(e->table, 0xff, (size_t)s.table * sizeof *e->table);
 	e->table_mask = s.table - 1;
-	e->peers_free = e->dirty = e->dirty_tail = NIL;
+	e->peers_free = e->dirty = e->dirty_tail = e->owing = e->owing_tail = NIL;
 	/* the tables' keys must not be SipHash's own: they mix far less */
 	for (uint8_t i = 0; i < 2; i++)
 		crypto_shorthash((uint8_t *)&e->hash_key[i], &i, sizeof i, config->key);

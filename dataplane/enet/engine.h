@@ -47,6 +47,7 @@
 #define PENDING_MS     5000u /* an unreliable packet waits so long for others */
 #define PENDING_MAX    32u   /* unreliable packets waiting, per peer */
 #define ACK_BLOCKS_MAX 64u
+#define OWING_MAX             64u /* tries in one service to report who has gone */
 #define NO_BUFFER_MAX  64u     /* then the rest of the dirty peers wait for the next service */
 #define FRAGMENTS_MAX  0x6000u /* six reliable windows: 13 MB at the least MTU */
 
@@ -286,6 +287,7 @@ struct sw_enet {
 	uint32_t table_mask;
 	uint32_t peers_free, peers_fresh, peers_used, peers_connected, peers_preset;
 	uint32_t dirty, dirty_tail; /* first in, first out */
+	uint32_t owing, owing_tail; /* gone, and nobody took the news; flagged dirty too */
 	uint32_t no_buffer;         /* times that tx_begin had none, in this service */
 	uint64_t hash_key[2]; /* of the tables: what a source may choose must not choose the bucket
 			       */
@@ -373,6 +375,7 @@ uint32_t peer_new(struct sw_enet *e, const struct half_open *half);
 void peer_free(struct sw_enet *e, uint32_t index);
 void peer_purge(struct sw_enet *e, uint32_t index, bool keep_acks);
 void peer_dirty(struct sw_enet *e, uint32_t index);
+void peer_owing(struct sw_enet *e, uint32_t index);
 struct channel *peer_channel(struct sw_enet *e, struct peer *peer, uint8_t channel);
 uint64_t peer_handle(const struct sw_enet *e, uint32_t index);
 uint32_t peer_of_handle(const struct sw_enet *e, uint64_t handle);

@@ -101,7 +101,7 @@ bool leave_step(struct sw_enet *e, uint32_t index)
 		if (!tx_disconnect(e, index, &peer->address, peer->client_id, peer->session_out,
 			    peer->flags & PEER_CHECKSUM ? &peer->connect_id : NULL,
 			    cold->leave_data)) {
-			peer_dirty(e, index);
+			peer_owing(e, index);
 			return false;
 		}
 		peer->flags &= ~(uint32_t)PEER_TELL;
@@ -110,7 +110,7 @@ bool leave_step(struct sw_enet *e, uint32_t index)
 	if (!(peer->flags & PEER_OWES_CONNECTED) &&
 		!e->ops.disconnected(
 			e->ops.ctx, peer_handle(e, index), cold->leave_data, cold->leave_reason)) {
-		peer_dirty(e, index);
+		peer_owing(e, index);
 		return false;
 	}
 	count(e, SW_ENET_C_DISCONNECTED, 1);

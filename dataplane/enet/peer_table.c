@@ -238,7 +238,7 @@ void peer_free(struct sw_enet *e, uint32_t index)
 	e->peers_used--;
 }
 
-void peer_dirty(struct sw_enet *e, uint32_t index)
+static void append(struct sw_enet *e, uint32_t *head, uint32_t *tail, uint32_t index)
 {
 	struct peer *peer = &e->peers[index];
 
@@ -246,11 +246,21 @@ void peer_dirty(struct sw_enet *e, uint32_t index)
 		return;
 	peer->flags |= PEER_DIRTY;
 	peer->dirty_next = NIL;
-	if (e->dirty == NIL)
-		e->dirty = index;
+	if (*head == NIL)
+		*head = index;
 	else
-		e->peers[e->dirty_tail].dirty_next = index;
-	e->dirty_tail = index;
+		e->peers[*tail].dirty_next = index;
+	*tail = index;
+}
+
+void peer_dirty(struct sw_enet *e, uint32_t index)
+{
+	append(e, &e->dirty, &e->dirty_tail, index);
+}
+
+void peer_owing(struct sw_enet *e, uint32_t index)
+{
+	append(e, &e->owing, &e->owing_tail, index);
 }
 
 /* The state of a channel below channel_count; NULL when no memory is left for it. The first four

@@ -310,6 +310,31 @@ static void repetition_and_the_end(void **state)
 	repeated_at(100, true, 300 * 127 + 30000); /* heard: twice 30 s */
 }
 
+/* What an idle loop may sleep for, in the caller's time, which our stall has left behind. */
+static void next_time(void **state)
+{
+	(void)state;
+	begin((struct sw_enet_config){0});
+	assert_int_equal(sw_enet_next_ms(raw.engine), raw.now_ms + 500);
+	for (uint32_t ms = 1; ms < 500; ms++) {
+		raw_service(&raw, 1);
+		assert_int_equal(sw_enet_next_ms(raw.engine), raw.now_ms + 500 - ms);
+	}
+	assert_int_equal(raw.sent_count, 0);
+	raw_service(&raw, 1);
+	assert_int_equal(raw.sent_count, 1);
+	/* the ping's repetition: after 1 + 4 * 1 ms, but no less than 10 */
+	assert_int_equal(sw_enet_next_ms(raw.engine), raw.now_ms + 10);
+	say_acknowledge(WIRE_CONTROL_CHANNEL, wire_get16(raw.sent[0].data + 6), sent_time(0));
+	raw_service(&raw, 5);
+	raw_service(&raw, 100000); /* of which a second and what was due happened */
+	assert_int_equal(raw_count(&raw, SW_ENET_C_STALLS), 1);
+	assert_in_range(raw_count(&raw, SW_ENET_C_STALL_MS), 98000, 99000);
+	assert_int_equal(sw_enet_peers(raw.engine), 1);
+	assert_in_range(sw_enet_next_ms(raw.engine), raw.now_ms + 1, raw.now_ms + 500);
+	raw_free(&raw);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -318,6 +343,7 @@ int main(void)
 		cmocka_unit_test(limits_of_bandwidth),
 		cmocka_unit_test(windows),
 		cmocka_unit_test(repetition_and_the_end),
+		cmocka_unit_test(next_time),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -34,8 +34,10 @@ static bool on_connected(void *ctx, const struct sw_enet_connected *info)
 {
 	struct raw_engine *raw = ctx;
 
-	if (raw->refuse_events)
+	if (raw->refuse_events) {
+		raw->events_refused++;
 		return false;
+	}
 	raw->connects++;
 	raw->handle = info->peer;
 	raw->info = *info;
@@ -50,8 +52,10 @@ static bool on_disconnected(void *ctx, uint64_t peer, uint32_t data, enum sw_ene
 	struct raw_engine *raw = ctx;
 
 	(void)peer;
-	if (raw->refuse_events)
+	if (raw->refuse_events) {
+		raw->events_refused++;
 		return false;
+	}
 	raw->disconnects++;
 	raw->gone_data = data;
 	raw->gone_reason = reason;

@@ -323,6 +323,20 @@ static uint32_t service(struct sw_enet *e, uint32_t index)
 	return sent;
 }
 
+/* Those whose end nobody has taken yet. Apart from the others, and only so many at once: when a
+ * hundred thousand go while the destination is full, trying all of them would take so long that
+ * nothing is received meanwhile. */
+static void service_owing(struct sw_enet *e)
+{
+	for (uint32_t i = 0; i < OWING_MAX && e->owing != NIL; i++) {
+		uint32_t index = e->owing;
+
+		e->owing = e->peers[index].dirty_next;
+		e->peers[index].flags &= ~(uint32_t)PEER_DIRTY;
+		leave_step(e, index);
+	}
+}
+
 uint32_t sw_enet_service(struct sw_enet *e, uint64_t now_ms)
 {
 	uint32_t sent = 0, index, last;
@@ -334,6 +348,7 @@ uint32_t sw_enet_service(struct sw_enet *e, uint64_t now_ms)
 	last = e->dirty_tail;
 	e->dirty = e->dirty_tail = NIL;
 	e->no_buffer = 0;
+	service_owing(e);
 	while (index != NIL) {
 		uint32_t next = e->peers[index].dirty_next;
 
