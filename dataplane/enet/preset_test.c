@@ -167,6 +167,41 @@ static void what_repeats_is_delivered(void **state)
 	raw_free(&raw);
 }
 
+/* The bytes that perf/pktgen/sessions.lua and perf/trex/sessions.py send. */
+static void what_generators_send(void **state)
+{
+	static const struct {
+		const char *what;
+		uint8_t head[12], head_bytes;
+		uint8_t channel, flags;
+		uint32_t bytes;
+	} frames[] = {
+		{"Pktgen", {0x11, 1, 0x49, 1, 0, 0, 1, 1, 1, 1}, 10, 1, SW_ENET_UNSEQUENCED, 257},
+		{"unsequenced", {0x11, 1, 0x49, 0, 0, 0, 0, 7, 0, 40}, 10, 0, SW_ENET_UNSEQUENCED,
+			40},
+		{"unreliable", {0x11, 1, 0x07, 0, 0, 0, 0, 7, 0, 40}, 10, 0, 0, 40},
+		{"reliable", {0x91, 1, 0, 0, 0x86, 0, 0, 1, 0, 40}, 10, 0, SW_ENET_RELIABLE, 40},
+	};
+
+	(void)state;
+	raw_new(&raw, &(struct sw_enet_config){.peers_max = 4});
+	preset(3);
+	for (uint32_t i = 0; i < sizeof frames / sizeof *frames; i++) {
+		struct sw_enet_addr from = raw_source(3);
+		uint8_t out[300] = {0};
+
+		memcpy(out, frames[i].head, frames[i].head_bytes);
+		raw_forget(&raw);
+		if (raw_rx(&raw, &from, out, frames[i].head_bytes + frames[i].bytes) ||
+			raw.delivered_count != 1)
+			fail_msg("%s", frames[i].what);
+		assert_int_equal(raw.delivered[0].bytes, frames[i].bytes);
+		assert_int_equal(raw.delivered[0].channel, frames[i].channel);
+		assert_int_equal(raw.delivered[0].flags, frames[i].flags);
+	}
+	raw_free(&raw);
+}
+
 /* All 65,536 numbers and once more round: delivered in order, acknowledged, echoed reliably to one
  * who never acknowledges; nothing is repeated, and no memory stays taken. */
 static void reliable_without_acknowledgements(void **state)
@@ -319,6 +354,7 @@ int main(void)
 		cmocka_unit_test(announced_again_until_taken),
 		cmocka_unit_test(only_for_who_knows_the_numbers),
 		cmocka_unit_test(what_repeats_is_delivered),
+		cmocka_unit_test(what_generators_send),
 		cmocka_unit_test(reliable_without_acknowledgements),
 		cmocka_unit_test(a_large_answer_leaves_whole),
 		cmocka_unit_test(ends_without_a_word),

@@ -5,7 +5,8 @@
 -- "Using Lua with Pktgen".
 local common = {}
 
-local function number(name, default, low, high)
+-- A number of the environment.
+function common.number(name, default, low, high)
 	local value = tonumber(os.getenv(name) or default)
 	if not value or value < low or value > high then
 		error(string.format("%s: allowed are %g to %g", name, low, high))
@@ -13,9 +14,9 @@ local function number(name, default, low, high)
 	return value
 end
 
-common.port = tostring(math.tointeger(number("SW_PORT", 0, 0, 63)))
-common.seconds = math.tointeger(number("SW_SECONDS", 10, 1, 3600))
-common.rate = number("SW_RATE", 1, 0.0001, 100)
+common.port = tostring(math.tointeger(common.number("SW_PORT", 0, 0, 63)))
+common.seconds = math.tointeger(common.number("SW_SECONDS", 10, 1, 3600))
+common.rate = common.number("SW_RATE", 1, 0.0001, 100)
 common.server_mac = os.getenv("SW_SERVER_MAC") or "02:00:00:00:00:01"
 common.server_ip = os.getenv("SW_SERVER_IP") or "10.0.0.1"
 common.client_ip = os.getenv("SW_CLIENT_IP") or "10.0.0.2"
@@ -36,7 +37,7 @@ function common.to_server(udp_port)
 	pktgen.set_ipaddr(common.port, "dst", common.server_ip)
 	pktgen.set_ipaddr(common.port, "src", common.client_ip .. "/24")
 	pktgen.set(common.port, "sport", 40000)
-	pktgen.set(common.port, "dport", math.tointeger(number("SW_SERVER_UDP", udp_port, 1, 65535)))
+	pktgen.set(common.port, "dport", math.tointeger(common.number("SW_SERVER_UDP", udp_port, 1, 65535)))
 end
 
 -- Sends for SW_SECONDS, waits for the last answers, and returns what went and came.

@@ -71,5 +71,5 @@ wait_for_link() {
 
 # figure PORT NAME: the number behind NAME in the port's last figures.
 figure() {
-	sed -n "/statistics for port $1 /,/#####*\$/s/.*$2: *\([0-9]*\).*/\1/p" "$log" | tail -n 1
+	sed -n "/NIC statistics for port $1 /,/#####*\$/s/.*$2: *\([0-9]*\).*/\1/p" "$log" | tail -n 1
 }

@@ -137,8 +137,8 @@ played_after() { tail -n +$(($1 + 1)) "$dir/player.log" | grep -q '^[1-9][0-9]* 
 counter() { sed -n "s/^$1 0 $2 //p" "$dir/server.log"; }
 refused() { awk '$1 == "enet" && $3 ~ /^refused_/ {n += $4} END {print n + 0}' "$dir/server.log"; }
 # sent NUMBER: frames that a tool's testpmd put on the wire; came: that it had from there.
-sent() { sed -n '/statistics for port 0 /,/####*$/s/.*TX-packets: *\([0-9]*\) .*/\1/p' "$dir/tool$1.log" | tail -n 1; }
-came() { sed -n '/statistics for port 0 /,/####*$/s/.*RX-packets: *\([0-9]*\) .*/\1/p' "$dir/tool$1.log" | tail -n 1; }
+sent() { sed -n '/NIC statistics for port 0 /,/####*$/s/.*TX-packets: *\([0-9]*\) .*/\1/p' "$dir/tool$1.log" | tail -n 1; }
+came() { sed -n '/NIC statistics for port 0 /,/####*$/s/.*RX-packets: *\([0-9]*\) .*/\1/p' "$dir/tool$1.log" | tail -n 1; }
 
 # captured NAME COUNT [OPTIONS]: makes it; what the server must count is added to $dir/foretold.
 captured() { "$bin/stormweir-pcap" "$1" "$dir/$1.pcap" --count "${@:2}" >>"$dir/foretold"; }
@@ -193,6 +193,7 @@ as_foretold
 answered probes probe
 for kind in unsequenced unreliable reliable; do answered sessions "$kind"; done
 (($(sent 1) > 10000 && $(came 1) > 10000)) || fail "$(sent 1) messages sent, $(came 1) datagrams back"
+(($(counter enet delivered) >= $(sent 1))) || fail "$(sent 1) sent, $(counter enet delivered) delivered"
 
 stage="txonly at the wire's rate, then IPv6, random bytes and connects"
 : >"$dir/foretold"

@@ -16,7 +16,9 @@ RATES = ("pps", "bps_L1", "bps_L2", "percentage")
 DOCUMENTED = {
     "STLTXCont": (RATES, 0),
     "STLTXSingleBurst": (("total_pkts",) + RATES, 0),
-    "STLStream": (("name", "packet", "mode", "enabled", "self_start", "isg", "flow_stats", "next"), 0),
+    "STLStream": (("name", "packet", "mode", "enabled", "self_start", "isg", "flow_stats", "next", "stream_id",
+                   "action_count", "random_seed", "mac_src_override_by_pkt", "mac_dst_override_mode", "dummy_stream",
+                   "start_paused", "core_id"), 0),
     "STLPktBuilder": (("pkt", "pkt_buffer", "vm", "path_relative_to_profile", "build_raw", "remove_fcs"), 0),
     "STLFlowLatencyStats": (("pg_id", "vxlan", "ieee_1588"), 1),
     "STLScVmRaw": (("list_of_commands", "split_by_field", "cache_size"), 0),
@@ -117,6 +119,43 @@ class Profiles(unittest.TestCase):
         self.assertEqual(set(written), known)
         self.assertEqual(written["connect"], 42 + 8 + 36)
         self.assertIsInstance(commands[-1], API["STLVmFixIpv4"])
+
+    def fields(self, stream):
+        """Where a stream's variables are written, and the variables."""
+        commands = stream.args["packet"].args["vm"].args["list_of_commands"]
+        self.assertIsInstance(commands[-1], API["STLVmFixIpv4"])
+        variables = {c.args["name"]: c.args for c in commands if isinstance(c, API["STLVmFlowVar"])}
+        written = {c.args["pkt_offset"]: c.args["fv_name"] for c in commands if isinstance(c, API["STLVmWrFlowVar"])}
+        self.assertEqual(set(written.values()), set(variables))
+        return {at: variables[name] for at, name in written.items()}
+
+    def test_sessions_in_turn(self):
+        for kind, command in (("unsequenced", 0x49), ("unreliable", 0x07)):
+            (stream,) = streams("sessions", "--kind", kind, "--sessions", "300", "--bytes", "50")
+            ip, udp, payload = packet(stream)
+            self.assertEqual((udp["sport"], udp["dport"], udp["chksum"]), (20000, 7777, 0))
+            self.assertEqual(payload[:10], bytes((0x11, 0x01, command, 0, 0, 0, 0, 0, 0, 50)))
+            self.assertEqual(len(payload), 10 + 50)
+            fields = self.fields(stream)
+            self.assertEqual(
+                (fields["IP.src"]["min_value"], fields["IP.src"]["max_value"], fields["IP.src"]["size"]),
+                ("10.128.0.1", "10.128.1.44", 4))
+            self.assertEqual((fields[42 + 6]["max_value"], fields[42 + 6]["size"]), (0xFFFF, 2))
+            self.assertNotIn("core_id", stream.args)
+
+    def test_sessions_reliable(self):
+        many = streams("sessions", "--kind", "reliable", "--sessions", "3", "--bytes", "50", "--pps", "30")
+        for i, stream in enumerate(many):
+            ip, _, payload = packet(stream)
+            self.assertEqual(ip["src"], f"10.128.0.{1 + i}")
+            self.assertEqual(payload[:2] + payload[4:10], bytes((0x91, 0x01, 0x86, 0, 0, 0, 0, 50)))
+            self.assertEqual(len(payload), 10 + 50)
+            (at, number), = self.fields(stream).items()
+            # Number 0 is one that the server has; then they run, and wrap.
+            self.assertEqual((at, number["size"], number["min_value"], number["max_value"]), (42 + 6, 2, 0, 0xFFFF))
+            self.assertEqual((stream.args["core_id"], stream.args["mode"].args["pps"]), (0, 10))
+        self.assertEqual(len(many), 3)
+        self.assertRaises(SystemExit, streams, "sessions", "--kind", "reliable", "--sessions", "65")
 
     def test_replay(self):
         streams("replay", "--capture", "x.pcap", "--loops", "3")
