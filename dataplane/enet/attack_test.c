@@ -214,6 +214,54 @@ static void a_gap_is_not_for_ever(void **state)
 	raw_free(&raw);
 }
 
+/* The destination is full, and a small packet that would release a full hold is sent again and
+ * again: the run is not built each time; a short one is. */
+static void a_refused_run_is_not_built_each_time(void **state)
+{
+	struct raw_client client;
+	uint32_t large;
+
+	(void)state;
+	begin((struct sw_enet_config){.peer_hold_bytes = 65536, .pool_bytes = 4 << 20}, &client);
+	for (uint16_t seq = 2; seq <= 251; seq++)
+		say_reliable(&client, 0, seq, 10);
+	for (uint16_t seq = 2; seq <= 3; seq++)
+		say_reliable(&client, 1, seq, 10);
+	assert_int_equal(raw_count(&raw, SW_ENET_C_HELD), 252);
+	raw.deaf = true;
+	for (uint32_t i = 0; i < 70; i++) {
+		say_reliable(&client, 0, 1, 10);
+		raw_service(&raw, i % 10 == 9);
+	}
+	assert_int_equal(raw.runs_refused, 1);
+	assert_int_equal(raw_count(&raw, SW_ENET_C_WITHHELD_RING), 70);
+	raw_service(&raw, 1);
+	for (uint32_t i = 0; i < 10; i++)
+		say_reliable(&client, 0, 1, 10);
+	assert_int_equal(raw.runs_refused, 2);
+	raw_service(&raw, 8);
+	for (uint32_t i = 0; i < 10; i++)
+		say_reliable(&client, 1, 1, 10);
+	assert_int_equal(raw.runs_refused, 12);
+	/* by its bytes: eight packets, but large ones */
+	for (uint16_t seq = 2; seq <= 9; seq++)
+		say_reliable(&client, 2, seq, 1300);
+	large = raw.runs_refused;
+	for (uint32_t i = 0; i < 10; i++)
+		say_reliable(&client, 2, 1, 10);
+	assert_int_equal(raw.runs_refused - large, 1);
+	raw_service(&raw, 10);
+	raw.deaf = false;
+	raw_forget(&raw);
+	for (uint8_t channel = 0; channel < 3; channel++)
+		say_reliable(&client, channel, 1, 10);
+	assert_int_equal(raw.runs, 3);
+	assert_int_equal(raw_count(&raw, SW_ENET_C_DELIVERED), 251 + 3 + 9);
+	raw_service(&raw, 1);
+	assert_int_equal(raw_count(&raw, SW_ENET_C_HOLD_BYTES), 0);
+	raw_free(&raw);
+}
+
 /* Nobody is ended for what we put off: deliver() took nothing for minutes. */
 static void a_gap_of_our_own_making(void **state)
 {
@@ -633,6 +681,7 @@ int main(void)
 		cmocka_unit_test(commands_that_wait_have_numbers_of_their_own),
 		cmocka_unit_test(a_gap_is_not_for_ever),
 		cmocka_unit_test(a_gap_of_our_own_making),
+		cmocka_unit_test(a_refused_run_is_not_built_each_time),
 		cmocka_unit_test(hoarders_leave_room),
 		cmocka_unit_test(memory_comes_back),
 		cmocka_unit_test(leaving_hides_nobody),

@@ -71,6 +71,12 @@ bool deliver_run(struct sw_enet *e, uint32_t index, uint8_t number, const struct
 	uint32_t packets = 0, held = 0;
 	uint8_t *scratch = e->scratch;
 
+	/* Refused a moment ago, and long: who repeats a small packet before a full hold must not
+	 * make us copy the hold each time. */
+	if (peer->held.head != NIL && e->now_ms < e->cold[index].again_ms) {
+		count(e, SW_ENET_C_WITHHELD_RING, 1);
+		return false;
+	}
 	if (first) {
 		run_put(e, packets++, index, number, SW_ENET_RELIABLE, first->data,
 			first->data_bytes);
@@ -96,6 +102,9 @@ bool deliver_run(struct sw_enet *e, uint32_t index, uint8_t number, const struct
 	if (!deliver_call(e, peer, packets)) {
 		count(e, SW_ENET_C_WITHHELD_RING, 1);
 		e->cold[index].put_off_ms = e->now_ms;
+		e->cold[index].again_ms =
+			e->now_ms +
+			(packets + (uint64_t)(scratch - e->scratch) / BLOCK_BYTES) / RUN_PER_MS;
 		return false;
 	}
 	channel->in_reliable = next - 1u;

@@ -134,7 +134,7 @@ static size_t lay_out(struct sw_enet *e, uint8_t *memory, const struct sw_enet_c
 	size_t at = 0, peers = config->peers_max;
 
 	(void)carve(memory, &at, sizeof *e);
-	/* hot state of peers, 320 bytes each, and cold state, 208 */
+	/* hot state of peers, 320 bytes each, and cold state, 232 */
 	e->peers = carve(memory, &at, peers * sizeof *e->peers);
 	e->cold = carve(memory, &at, peers * sizeof *e->cold);
 	/* table of peers, at most half full, 8 bytes a slot */

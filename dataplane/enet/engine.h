@@ -42,12 +42,15 @@
 #define ASSEMBLY_MS           30000u /* and one more for each 4 bytes: 4 KiB/s is the slowest */
 #define ASSEMBLY_BYTES_PER_MS 4u
 #define GAP_MS                                                                                     \
-	120000u              /* a packet waits so long for one before it: an honest sender has     \
-				given up long since */
+	120000u               /* a packet waits so long for one before it: an honest sender has    \
+				 given up long since */
+#define EXPIRE_EVERY_MS 1000u /* a full hold is some thousand blocks to look through */
+#define RUN_PER_MS                                                                                 \
+	32u /* packets and copied blocks of a refused run: so long it is not built again */
 #define PENDING_MS     5000u /* an unreliable packet waits so long for others */
 #define PENDING_MAX    32u   /* unreliable packets waiting, per peer */
 #define ACK_BLOCKS_MAX 64u
-#define OWING_MAX             64u /* tries in one service to report who has gone */
+#define OWING_MAX      64u     /* tries in one service to report who has gone */
 #define NO_BUFFER_MAX  64u     /* then the rest of the dirty peers wait for the next service */
 #define FRAGMENTS_MAX  0x6000u /* six reliable windows: 13 MB at the least MTU */
 
@@ -197,6 +200,8 @@ struct peer_cold {
 	uint32_t leave_data;  /* what the client said, or what it is told */
 	uint8_t leave_reason; /* enum sw_enet_gone */
 	uint64_t put_off_ms;  /* when deliver() last refused what was next in order; 0: never */
+	uint64_t again_ms;    /* no run is put together before */
+	uint64_t expire_ms;   /* what waits is not looked through before */
 	uint64_t packets_lost;
 	uint32_t expand_owed_bytes, expand_ms; /* decompressed and not yet paid off by time; when it
 						* was last paid */

@@ -7,8 +7,10 @@ static bool on_deliver(void *ctx, const struct sw_enet_delivery *run, uint32_t n
 {
 	struct raw_engine *raw = ctx;
 
-	if (raw->deaf)
+	if (raw->deaf) {
+		raw->runs_refused++;
 		return false;
+	}
 	raw->runs++;
 	raw->delivered_total += n;
 	for (uint32_t i = 0; i < n; i++) {

@@ -41,7 +41,7 @@ struct raw_engine {
 	uint32_t sent_count;
 	struct raw_delivery delivered[RAW_DELIVERED_MAX];
 	uint32_t delivered_count, runs;
-	uint32_t connects, disconnects, events_refused;
+	uint32_t connects, disconnects, events_refused, runs_refused;
 	uint64_t handle; /* of the last connected */
 	struct sw_enet_connected info;
 	uint32_t gone_data;

@@ -206,8 +206,11 @@ static void timer_fire(struct sw_enet *e, uint32_t index)
 		return; /* on the dirty list */
 	if (peer->sent.head != NIL && e->now_ms >= repeat_ms(e, peer))
 		repeat(e, index);
-	if (peer->pending_count || peer->held.head != NIL)
+	if ((peer->pending_count || peer->held.head != NIL) &&
+		e->now_ms >= e->cold[index].expire_ms) {
+		e->cold[index].expire_ms = e->now_ms + EXPIRE_EVERY_MS;
 		expire(e, index);
+	}
 	if (peer->state == PEER_CONNECTED && !(peer->flags & PEER_PRESET) &&
 		peer->sent.head == NIL && peer->reliable.head == NIL &&
 		e->now_ms - peer->ack_ms >= PING_INTERVAL_MS &&
