@@ -121,7 +121,8 @@ bool leave_step(struct sw_enet *e, uint32_t index)
 				 .session_out = peer->session_out,
 				 .checksum = peer->flags & PEER_CHECKSUM,
 				 .compressed = peer->flags & PEER_COMPRESSED});
-	returning_note(e, &peer->address);
+	if (!(peer->flags & PEER_PRESET)) /* who never proved anything */
+		returning_note(e, &peer->address);
 	peer_free(e, index);
 	return true;
 }

@@ -252,6 +252,43 @@ static void the_server_ends_clients(void **state)
 	end(world);
 }
 
+/* moonshine#103: a client that vanished (its program crashed) is back at once, from the same
+ * address and port, also when the server is full but for one place; its stale peer times out by
+ * itself, and takes nothing from the new one. */
+static void a_vanished_client_returns(void **state)
+{
+	struct world_config config = {.engine = {.peers_max = 2}};
+	struct world *world;
+	uint64_t start_ms;
+
+	(void)state;
+	world = world_connected(config, 1);
+	world_send_up(world, 0, 0, RELIABLE, 100);
+	for (int i = 0; i < 10; i++)
+		assert_int_equal(world_send_down(world, 0, 0, RELIABLE, 1000), 0);
+	enet_peer_reset(world->client[0].peer);
+	world->client[0].peer = NULL;
+	start_ms = netsim_now_ms(world->sim);
+	world_connect(world, world->client[0].host, 4);
+	while (!world->client[1].connects && netsim_now_ms(world->sim) < start_ms + 1000)
+		world_run(world, 1);
+	assert_true(netsim_now_ms(world->sim) <= start_ms + 50); /* one and a half round trips */
+	assert_int_equal(sw_enet_peers(world->engine), 2);
+	for (int i = 0; i < 100; i++) {
+		world_send_up(world, 1, 0, RELIABLE, 100);
+		assert_int_equal(world_send_down(world, 1, 0, RELIABLE, 100), 0);
+		world_run(world, 500);
+	}
+	assert_int_equal(world->client[0].disconnects, 1);
+	assert_int_equal(world->client[0].reason, SW_ENET_GONE_TIMEOUT);
+	assert_int_equal(world->client[1].up->count[WORLD_RELIABLE], 100);
+	assert_int_equal(world->client[1].down->count[WORLD_RELIABLE], 100);
+	assert_false(world->client[1].gone);
+	enet_peer_disconnect(world->client[1].peer, 0);
+	assert_true(world_until(world, world_all_gone, 1000));
+	end(world);
+}
+
 static void slow_peers_are_ended(void **state)
 {
 	struct world_config config = {.engine = {.peer_queue_bytes = 100000,
@@ -305,6 +342,7 @@ int main(void)
 		cmocka_unit_test(more_than_4095_peers),
 		cmocka_unit_test(clients_leave_with_their_data),
 		cmocka_unit_test(the_server_ends_clients),
+		cmocka_unit_test(a_vanished_client_returns),
 		cmocka_unit_test(slow_peers_are_ended),
 		cmocka_unit_test(oversize_packets_end_the_peer),
 	};
