@@ -243,6 +243,12 @@ static void a_refused_run_is_not_built_each_time(void **state)
 	for (uint32_t i = 0; i < 10; i++)
 		say_reliable(&client, 1, 1, 10);
 	assert_int_equal(raw.runs_refused, 12);
+	say_reliable(&client, 1, 4, 10);
+	say_reliable(&client, 1, 5, 10);
+	for (uint32_t i = 0; i < 10; i++)
+		say_reliable(&client, 1, 1, 10);
+	assert_int_equal(raw.runs_refused, 13);
+	raw_service(&raw, 1);
 	/* by its bytes: eight packets, but large ones */
 	for (uint16_t seq = 2; seq <= 9; seq++)
 		say_reliable(&client, 2, seq, 1300);
@@ -256,7 +262,7 @@ static void a_refused_run_is_not_built_each_time(void **state)
 	for (uint8_t channel = 0; channel < 3; channel++)
 		say_reliable(&client, channel, 1, 10);
 	assert_int_equal(raw.runs, 3);
-	assert_int_equal(raw_count(&raw, SW_ENET_C_DELIVERED), 251 + 3 + 9);
+	assert_int_equal(raw_count(&raw, SW_ENET_C_DELIVERED), 251 + 5 + 9);
 	raw_service(&raw, 1);
 	assert_int_equal(raw_count(&raw, SW_ENET_C_HOLD_BYTES), 0);
 	raw_free(&raw);

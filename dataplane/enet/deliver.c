@@ -68,7 +68,7 @@ bool deliver_run(struct sw_enet *e, uint32_t index, uint8_t number, const struct
 	struct peer *peer = &e->peers[index];
 	struct channel *channel = peer_channel(e, peer, number);
 	uint16_t begin = channel->in_reliable + 1u, next = begin;
-	uint32_t packets = 0, held = 0;
+	uint32_t packets = 0, held = 0, work;
 	uint8_t *scratch = e->scratch;
 
 	/* Refused a moment ago, and long: who repeats a small packet before a full hold must not
@@ -102,9 +102,9 @@ bool deliver_run(struct sw_enet *e, uint32_t index, uint8_t number, const struct
 	if (!deliver_call(e, peer, packets)) {
 		count(e, SW_ENET_C_WITHHELD_RING, 1);
 		e->cold[index].put_off_ms = e->now_ms;
-		e->cold[index].again_ms =
-			e->now_ms +
-			(packets + (uint64_t)(scratch - e->scratch) / BLOCK_BYTES) / RUN_PER_MS;
+		work = packets + (uint32_t)(scratch - e->scratch) / BLOCK_BYTES;
+		if (work > RUN_FREE)
+			e->cold[index].again_ms = e->now_ms + 1 + work / RUN_PER_MS;
 		return false;
 	}
 	channel->in_reliable = next - 1u;

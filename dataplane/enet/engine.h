@@ -45,14 +45,14 @@
 	120000u               /* a packet waits so long for one before it: an honest sender has    \
 				 given up long since */
 #define EXPIRE_EVERY_MS 1000u /* a full hold is some thousand blocks to look through */
-#define RUN_PER_MS                                                                                 \
-	32u /* packets and copied blocks of a refused run: so long it is not built again */
-#define PENDING_MS     5000u /* an unreliable packet waits so long for others */
-#define PENDING_MAX    32u   /* unreliable packets waiting, per peer */
-#define ACK_BLOCKS_MAX 64u
-#define OWING_MAX      64u     /* tries in one service to report who has gone */
-#define NO_BUFFER_MAX  64u     /* then the rest of the dirty peers wait for the next service */
-#define FRAGMENTS_MAX  0x6000u /* six reliable windows: 13 MB at the least MTU */
+#define RUN_FREE        4u    /* packets and copied blocks of a refused run that cost nothing; */
+#define RUN_PER_MS      32u   /* of a longer one, so many a ms until it is built again */
+#define PENDING_MS      5000u /* an unreliable packet waits so long for others */
+#define PENDING_MAX     32u   /* unreliable packets waiting, per peer */
+#define ACK_BLOCKS_MAX  64u
+#define OWING_MAX       64u     /* tries in one service to report who has gone */
+#define NO_BUFFER_MAX   64u     /* then the rest of the dirty peers wait for the next service */
+#define FRAGMENTS_MAX   0x6000u /* six reliable windows: 13 MB at the least MTU */
 
 /* --- blocks: the memory behind queues and holds (pool.c) --- */
 
