@@ -5,7 +5,7 @@
 
 /* Who connects and leaves at once may have left before the server knew: which datagram comes first
  * decides. */
-#define REACHED (script->clean || end != END_CLIENT)
+#define REACHED (script->clean || (end != END_CLIENT && end != END_CLIENT_AT_ONCE))
 
 /* The fields that must be the same, and when. X(field, condition) */
 #define COMPARED(X)                                                                                \

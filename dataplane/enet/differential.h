@@ -2,7 +2,7 @@
  * host; stock clients run it, on the simulated network. What the protocol determines must agree.
  *
  * A round is a script of a seed: how server and network are set, and for each client what it does
- * in up to three lives, from its connect to one of eleven ways to end. The server acts on what
+ * in up to three lives, from its connect to one of twelve ways to end. The server acts on what
  * clients ask it in reliable messages, so that what it does is determined too.
  *
  * differential_script.c draws the script, differential_run.c runs it against a server
@@ -43,7 +43,8 @@ struct step {
 };
 
 /* X(name, waits until all has arrived). NOW and RESET are libenet's disconnect_now and peer_reset;
- * UNCONNECTED leaves before an answer can have come. */
+ * UNCONNECTED leaves before an answer can have come, AT_ONCE when it has, before it is
+ * acknowledged. */
 #define SCRIPT_ENDS(X)                                                                             \
 	X(CLIENT_LATER_QUIET, true)                                                                \
 	X(CLIENT_LATER, false)                                                                     \
@@ -52,6 +53,7 @@ struct step {
 	X(CLIENT_NOW, true)                                                                        \
 	X(CLIENT_RESET, true)                                                                      \
 	X(CLIENT_UNCONNECTED, false)                                                               \
+	X(CLIENT_AT_ONCE, false)                                                                   \
 	X(SERVER_QUIET, true)                                                                      \
 	X(SERVER, false)                                                                           \
 	X(SERVER_LATER, false)                                                                     \

@@ -395,6 +395,7 @@ static void life_end(struct run *run, struct life *life, uint64_t now_ms)
 		break;
 	case END_CLIENT_QUIET:
 	case END_CLIENT:
+	case END_CLIENT_AT_ONCE:
 		enet_peer_disconnect(life->peer, data);
 		break;
 	case END_CLIENT_NOW:
@@ -517,6 +518,8 @@ static void client_event(struct run *run, const ENetEvent *event)
 		outcome->window_bytes = event->peer->windowSize;
 		life->state = LIFE_STEPS;
 		life->next_ms = netsim_now_ms(run->sim);
+		if (life->script->end == END_CLIENT_AT_ONCE)
+			life_end(run, life, life->next_ms);
 	} else if (event->type == ENET_EVENT_TYPE_DISCONNECT) {
 		if (life->client_over)
 			violation(run, life, "the client was told twice");

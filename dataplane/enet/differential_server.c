@@ -109,6 +109,8 @@ static void ours_new(struct server *server)
 		.connects_burst = 100000,
 		.source_connects_per_s = 100000,
 		.source_connects_burst = 100000,
+		.returning_percent = 25,
+		.expand_bytes_per_s = 2 << 20,
 		.peer_hold_bytes = 4 << 20,
 		.peer_queue_bytes = 4 << 20,
 		.pool_bytes = 64 << 20,
