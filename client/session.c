@@ -50,6 +50,7 @@ void swc_session_click(struct swc_session *session, uint32_t actor_id)
 	Sw__Click click = SW__CLICK__INIT;
 
 	click.actor_id = actor_id;
+	click.stay = session->stay;
 	send_message(session, SW_CHANNEL_SESSION, true, SW_MSG_CLICK, &click.base);
 }
 
@@ -95,6 +96,7 @@ static void send_inputs(struct swc_session *session)
 		input[i].dy = kept->dy;
 		inputs[i] = &input[i];
 	}
+	batch.stay = session->stay;
 	batch.n_inputs = count;
 	batch.inputs = inputs;
 	session->stats.batches++;

@@ -27,6 +27,7 @@ struct swc_session {
 	struct swc_session_ops ops;
 	int8_t walk_dx, walk_dy;
 	bool joined;
+	uint32_t stay;             /* Joined.stay, for what is sent */
 	uint32_t input_tries;      /* batches sent since the last new input */
 	uint32_t view_sequence;    /* of the last ViewChange of this stay */
 	uint32_t stays, view_stay; /* JOINED seen; the stay that the view belongs to */

@@ -83,6 +83,7 @@ static enum swc_refusal on_joined(struct swc_session *session, const Sw__Joined 
 	session->state = SWC_PLAYING;
 	session->joined = true;
 	session->stays++;
+	session->stay = message->stay;
 	if (session->view_stay < session->stays) { /* the new stay's first ViewChange is to come */
 		session->view_stay = session->stays;
 		session->view_sequence = 0;
@@ -190,6 +191,11 @@ static enum swc_refusal on_update(struct swc_session *session, const Sw__WorldUp
 	uint32_t newest = session->prediction.newest;
 
 	session->stats.updates++;
+	/* Of the map that was left, or, if Joined was lost and comes again, of the next one. */
+	if (session->joined && message->stay != session->stay) {
+		session->stats.updates_other_stay++;
+		return SWC_REFUSAL_COUNT;
+	}
 	/* An input sequence that was never made would end all confirmation: not taken. */
 	if (message->input_sequence > newest)
 		return SWC_REFUSAL_OUT_OF_RANGE;

@@ -90,8 +90,9 @@ enum swc_refusal { SWC_REFUSALS(SWC_REFUSAL_ENUM) SWC_REFUSAL_COUNT };
 const char *swc_refusal_text(enum swc_refusal refusal);
 
 struct swc_stats {
-	uint64_t updates;        /* WorldUpdates read */
-	uint64_t entity_states;  /* entity states in them */
+	uint64_t updates;            /* WorldUpdates read */
+	uint64_t updates_other_stay; /* ... of a map that was left, or not yet joined: ignored */
+	uint64_t entity_states;      /* entity states in them */
 	uint64_t states_unknown; /* ... of actors not in view: ignored (normal, see protocol.md) */
 	uint64_t states_old;     /* ... older than what is known: ignored */
 	uint64_t view_changes;   /* ViewChanges read */
@@ -272,13 +273,13 @@ struct swc_probe_result {
 
 struct swc_probe;
 
-/* address: IPv4, IPv6 or a name (then it may block on DNS). Returns -EINVAL (empty address, port 0),
- * -ENOMEM, or -EHOSTUNREACH (not known, or no route). */
+/* address: IPv4, IPv6 or a name (then it may block on DNS). Returns -EINVAL (empty address, port
+ * 0), -ENOMEM, or -EHOSTUNREACH (not known, or no route). */
 int swc_probe_open(const char *address, uint16_t port, struct swc_probe **probe);
 void swc_probe_close(struct swc_probe *probe); /* NULL is fine */
 
-/* Call it when swc_probe_fd is readable and at swc_probe_due_ns. now_ns is monotonic; the round trip
- * ends with the call that finds the answer. Never blocks. True: it is done. */
+/* Call it when swc_probe_fd is readable and at swc_probe_due_ns. now_ns is monotonic; the round
+ * trip ends with the call that finds the answer. Never blocks. True: it is done. */
 bool swc_probe_service(struct swc_probe *probe, uint64_t now_ns);
 int swc_probe_fd(const struct swc_probe *probe);
 uint64_t swc_probe_due_ns(const struct swc_probe *probe); /* UINT64_MAX: done */

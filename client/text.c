@@ -40,6 +40,8 @@ const char *swc_denied_text(uint32_t reason)
 		return "too often";
 	case SW__ACTION_REFUSAL__SCRIPT_FAILED:
 		return "the NPC's script failed";
+	case SW__ACTION_REFUSAL__LEFT_MAP:
+		return "meant for a map that was left";
 	case SW__ACTION_REFUSAL__ACTION_REFUSAL_NONE:
 	default:
 		return "a reason that this client does not know";

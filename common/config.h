@@ -16,12 +16,15 @@
 #define CONFIG_PORTS_MAX   8u
 #define CONFIG_LCORES_MAX  64u
 #define CONFIG_MAPS_MAX    64u
+#define CONFIG_INSTANCES_MAX 256u /* of all maps together */
+#define CONFIG_SHARD_ANY   UINT32_MAX
 #define CONFIG_KEYS_MAX    4u /* ticket keys that are valid at once */
 #define CONFIG_TEXT_BYTES  128u
 #define CONFIG_PATH_BYTES  256u
 
 enum config_idle { CONFIG_IDLE_POLL, CONFIG_IDLE_ADAPTIVE };
 enum config_use { CONFIG_USE_OFF, CONFIG_USE_ON, CONFIG_USE_ANY };
+enum config_map_kind { CONFIG_MAP_PERSISTENT, CONFIG_MAP_ROOM };
 enum config_steering { CONFIG_STEERING_AUTO, CONFIG_STEERING_PORT, CONFIG_STEERING_SOFTWARE };
 
 struct config_port {
@@ -36,12 +39,18 @@ struct config_port {
 
 struct config_map {
 	char name[MAP_NAME_BYTES];
-	uint32_t shard;
+	enum config_map_kind kind;
+	uint32_t shard;         /* CONFIG_SHARD_ANY: each instance is placed by heat */
+	uint32_t instances;     /* of a map: how many run from the start */
+	uint32_t instances_max; /* 0: see instance_max */
+	uint32_t warm;          /* instances kept ready */
 	uint32_t width_m, height_m;
 	uint32_t tick_hz;
 	uint32_t players_max;
 	uint32_t view_m;               /* interest radius */
 	uint32_t monsters;
+	char rule[MAP_NAME_BYTES];     /* of a room: its match rule */
+	uint32_t match_s, empty_s;     /* for the rule: how long a match lasts, or an empty room */
 	char script[CONFIG_PATH_BYTES]; /* Lua file, relative to the content folder; may be empty */
 };
 

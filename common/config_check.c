@@ -6,6 +6,7 @@
 
 #include "common/check.h"
 #include "common/config_value.h"
+#include "common/instance.h"
 
 struct check {
 	const struct sw_config *config;
@@ -72,6 +73,32 @@ static void at_most(
 			less, low_text, why);
 }
 
+/* What an instance costs is known when its script is loaded; here only that the numbers agree. */
+static void check_instances(const struct check *c)
+{
+	const struct sw_config *config = c->config;
+	uint64_t all = 0;
+
+	for (uint32_t i = 0; i < config->map_count; i++) {
+		const struct config_map *map = &config->maps[i];
+		uint64_t needed = (uint64_t)instance_at_start(map) + map->warm;
+
+		if (!good(c, "maps[].instances_max", i) || !good(c, "maps[].instances", i) ||
+			!good(c, "maps[].warm", i) || !good(c, "maps[].kind", i))
+			return;
+		if (map->instances_max && map->instances_max < needed)
+			config_fault_add(c->faults, line_of(c, "maps[].instances_max", i),
+				"maps[%u].instances_max: %u is less than instances and warm "
+				"together, allowed is at least %" PRIu64,
+				i, map->instances_max, needed);
+		all += instance_max(map);
+	}
+	if (all > CONFIG_INSTANCES_MAX)
+		config_fault_add(c->faults, line_of(c, "maps[].instances_max", 0),
+			"maps: %" PRIu64 " instances of all maps together, allowed are at most %u",
+			all, CONFIG_INSTANCES_MAX);
+}
+
 static void check_maps(const struct check *c)
 {
 	const struct sw_config *config = c->config;
@@ -82,6 +109,7 @@ static void check_maps(const struct check *c)
 		uint64_t tick_us = map->tick_hz ? 1000000u / map->tick_hz : 0;
 
 		if (good(c, "maps[].shard", i) && good(c, "simulation.lcores", 0) &&
+			map->shard != CONFIG_SHARD_ANY &&
 			map->shard >= config->simulation.lcore_count)
 			config_fault_add(c->faults, line_of(c, "maps[].shard", i),
 				"maps[%u].shard: there is no shard %u, allowed is from 0 to %u, "
@@ -99,6 +127,12 @@ static void check_maps(const struct check *c)
 			continue;
 		}
 		first_found |= !strcmp(map->name, config->admission.first_map);
+		if (map->kind == CONFIG_MAP_ROOM && good(c, "maps[].kind", i) &&
+			!strcmp(map->name, config->admission.first_map))
+			config_fault_add(c->faults, line_of(c, "admission.first_map", 0),
+				"admission.first_map: \"%s\" is a room, allowed is a map of kind "
+				"map",
+				map->name);
 		for (uint32_t j = 0; j < i; j++)
 			if (!strcmp(map->name, config->maps[j].name)) {
 				config_fault_add(c->faults, line_of(c, "maps[].name", i),
@@ -194,6 +228,7 @@ void config_check(const struct sw_config *config, const struct config_lines *lin
 
 	check_ports(&c);
 	check_maps(&c);
+	check_instances(&c);
 	check_ticket_keys(&c);
 	check_capacity(&c);
 	/* A packet in fragments is held until it is whole; its answer is queued until it is

@@ -21,13 +21,15 @@
 	X(PATH, "a path")                                                                          \
 	X(PATH_INSIDE, "a path that stays in its folder: relative, without ..")                    \
 	X(PREFIX, "an IPv4 address with its prefix length, such as 10.77.0.1/24")                  \
-	X(PREFIX6, "an IPv6 address with its prefix length, such as 2001:db8::1/64")                \
+	X(PREFIX6, "an IPv6 address with its prefix length, such as 2001:db8::1/64")               \
 	X(ENDPOINT, "an IPv4 address and port, such as 127.0.0.1:9100")                            \
 	X(ENDPOINT_OR_UNIX, "an IPv4 address and port, or unix:/path of a socket")                 \
 	X(HEX, "hexadecimal digits")                                                               \
 	X(LCORES, "a list of lcore numbers, such as [1, 2]")                                       \
 	X(IDLE, "poll or adaptive")                                                                \
 	X(USE, "off, on or any")                                                                   \
+	X(MAP_KIND, "map or room")                                                                 \
+	X(SHARD, "a position in simulation.lcores, from 0, or any")                                \
 	X(STEERING, "auto, port or software")                                                      \
 	X(SWITCH, "on or off")                                                                     \
 	X(LEVEL, "debug, info, warn or error")
@@ -117,13 +119,20 @@
 	X("simulation.seed", simulation.seed, INTEGER, 0, CONFIG_U64_MAX, "0", "Seed of the simulation's generators; 0 draws one at start and logs it.") \
 	\
 	X("maps[].name", maps[0].name, NAME, 1, MAP_NAME_BYTES - 1, NULL, "Name of the map; saved with each character.") \
-	X("maps[].shard", maps[0].shard, INTEGER, 0, CONFIG_LCORES_MAX - 1, "0", "Shard that runs it: a position in simulation.lcores, from 0.") \
+	X("maps[].kind", maps[0].kind, MAP_KIND, 0, 0, "map", "map outlives its players; room lives for one match, ruled by maps[].rule, and ends.") \
+	X("maps[].shard", maps[0].shard, SHARD, 0, CONFIG_LCORES_MAX - 1, "any", "Shard that runs its instances; any puts each on the shard that is least busy when it starts.") \
+	X("maps[].instances", maps[0].instances, INTEGER, 0, CONFIG_INSTANCES_MAX, "1", "Instances of a map that run from the start; with 0 the first player starts one. Rooms start when they are needed.") \
+	X("maps[].instances_max", maps[0].instances_max, INTEGER, 0, CONFIG_INSTANCES_MAX, "0", "Most instances at once, warm ones counted; their memory is what the node may need. 0: what instances and warm come to, and at least 1, for a room 8.") \
+	X("maps[].warm", maps[0].warm, INTEGER, 0, CONFIG_INSTANCES_MAX, "0", "Instances that are kept ready, so that a player need not wait for one.") \
 	X("maps[].width", maps[0].width_m, LENGTH, 16, 16384, "500m", "Extent to the east.") \
 	X("maps[].height", maps[0].height_m, LENGTH, 16, 16384, "500m", "Extent to the north.") \
 	X("maps[].tick_hz", maps[0].tick_hz, INTEGER, 1, 60, "20", "Ticks per second.") \
-	X("maps[].players_max", maps[0].players_max, INTEGER, 1, 1000000, "1000", "Players on the map; more are refused.") \
+	X("maps[].players_max", maps[0].players_max, INTEGER, 1, 1000000, "1000", "Players on one instance; more are refused.") \
 	X("maps[].view", maps[0].view_m, LENGTH, 4, 1024, "40m", "How far a player sees.") \
 	X("maps[].monsters", maps[0].monsters, INTEGER, 0, 100000, "0", "Monsters on the map.") \
+	X("maps[].rule", maps[0].rule, NAME, 1, MAP_NAME_BYTES - 1, "timed", "Match rule of a room. timed: ends after match_time, or when it was empty for empty_time; everybody goes back to where they came from.") \
+	X("maps[].match_time", maps[0].match_s, DURATION_S, 1, 86400, "10min", "Longest match of a room.") \
+	X("maps[].empty_time", maps[0].empty_s, DURATION_S, 1, 3600, "30s", "How long a room waits for players: the first, or after the last.") \
 	X("maps[].script", maps[0].script, PATH_INSIDE, 0, CONFIG_PATH_BYTES - 1, "", "Lua file of the map, inside simulation.content; empty for none.") \
 	\
 	X("admission.players_max", admission.players_max, INTEGER, 1, 1000000, "4000", "Players on this node.") \

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "common/config_table.h"
+#include "common/instance.h"
 #include "common/config_value.h"
 
 #define KEY64 "00112233445566778899aabbccddeeff00112233445566778899AABBCCDDEEFF"
@@ -321,6 +322,52 @@ static void addresses_and_scripts_are_checked(void **state)
 	}
 }
 
+static void instances_are_checked(void **state)
+{
+	static const struct {
+		const char *maps;
+		const char *fault; /* NULL: good */
+		uint32_t shard, slots;
+	} rows[] = {
+		{"{name: m}", NULL, CONFIG_SHARD_ANY, 1},
+		{"{name: m, shard: any, instances: 3, warm: 2}", NULL, CONFIG_SHARD_ANY, 5},
+		{"{name: m, shard: 0, kind: map, instances: 0}", NULL, 0, 1},
+		{"{name: m}, {name: r, kind: room, warm: 2, rule: timed, match_time: 5min}", NULL,
+			CONFIG_SHARD_ANY, 9},
+		{"{name: m, shard: some}", "maps[0].shard: \"some\" is not a figure", 0, 0},
+		{"{name: m, shard: 64}", "maps[0].shard: \"64\" is out of range", 0, 0},
+		{"{name: m, kind: dungeon}", "maps[0].kind: \"dungeon\" is none of them", 0, 0},
+		{"{name: m, instances: 2, warm: 1, instances_max: 2}",
+			"maps[0].instances_max: 2 is less than instances and warm together, "
+			"allowed is at least 3", 0, 0},
+		{"{name: m, instances: 200}, {name: n, instances: 57}",
+			"257 instances of all maps together, allowed are at most 256", 0, 0},
+		{"{name: m, kind: room}", "\"m\" is a room, allowed is a map of kind map", 0, 0},
+	};
+	static struct sw_config config;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char text[1024], *errors;
+		int n = snprintf(text, sizeof(text),
+			"ports: [{device: a, address: 10.77.0.1/24}]\n"
+			"maps: [%s]\n"
+			"admission: {first_map: m, ticket_keys: [{id: 1, public_key: " KEY64
+			"}]}\n",
+			rows[i].maps);
+		int rc = load(&config, text, (size_t)n, &errors);
+
+		if ((rc != 0) != (rows[i].fault != NULL) ||
+			(rows[i].fault && !strstr(errors, rows[i].fault)))
+			fail_msg("row %zu, %s: %d, \"%s\"", i, rows[i].maps, rc, errors);
+		free(errors);
+		if (rc)
+			continue;
+		assert_int_equal(config.maps[0].shard, rows[i].shard);
+		assert_int_equal(instance_first(&config, config.map_count), rows[i].slots);
+	}
+}
+
 static void all_mistakes_at_once(void **state)
 {
 	static struct sw_config config;
@@ -475,6 +522,7 @@ int main(void)
 		cmocka_unit_test(good_file_fills_the_struct),
 		cmocka_unit_test(mistakes_are_named),
 		cmocka_unit_test(addresses_and_scripts_are_checked),
+		cmocka_unit_test(instances_are_checked),
 		cmocka_unit_test(all_mistakes_at_once),
 		cmocka_unit_test(missing_file_is_said),
 		cmocka_unit_test(table_agrees_with_itself),

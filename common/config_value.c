@@ -313,6 +313,7 @@ static bool choice_read(const struct config_key *key, const struct choice *choic
 }
 _Static_assert(sizeof(enum config_idle) == sizeof(uint32_t) &&
 		       sizeof(enum config_use) == sizeof(uint32_t) &&
+		       sizeof(enum config_map_kind) == sizeof(uint32_t) &&
 		       sizeof(enum config_steering) == sizeof(uint32_t),
 	"choices are written as uint32_t");
 
@@ -320,6 +321,8 @@ static const struct choice choices_idle[] = {
 	{"poll", CONFIG_IDLE_POLL}, {"adaptive", CONFIG_IDLE_ADAPTIVE}, {NULL, 0}};
 static const struct choice choices_use[] = {
 	{"off", CONFIG_USE_OFF}, {"on", CONFIG_USE_ON}, {"any", CONFIG_USE_ANY}, {NULL, 0}};
+static const struct choice choices_map_kind[] = {
+	{"map", CONFIG_MAP_PERSISTENT}, {"room", CONFIG_MAP_ROOM}, {NULL, 0}};
 static const struct choice choices_steering[] = {{"auto", CONFIG_STEERING_AUTO},
 	{"port", CONFIG_STEERING_PORT}, {"software", CONFIG_STEERING_SOFTWARE}, {NULL, 0}};
 static const struct choice choices_switch[] = {{"off", 0}, {"on", 1}, {NULL, 0}};
@@ -360,6 +363,17 @@ bool config_value_parse(const struct config_key *key, const char *text, size_t b
 		return choice_read(key, choices_use, text, bytes, out, why);
 	case CONFIG_STEERING:
 		return choice_read(key, choices_steering, text, bytes, out, why);
+	case CONFIG_MAP_KIND:
+		return choice_read(key, choices_map_kind, text, bytes, out, why);
+	case CONFIG_SHARD:
+		if (bytes == 3 && !memcmp(text, "any", 3)) {
+			*(uint32_t *)out = CONFIG_SHARD_ANY;
+			return true;
+		}
+		if (!figure_read(key, text, bytes, &value, why))
+			return false;
+		*(uint32_t *)out = (uint32_t)value;
+		return true;
 	case CONFIG_SWITCH:
 		return choice_read(key, choices_switch, text, bytes, out, why);
 	default:

@@ -2,7 +2,8 @@
  * laid over one or more consecutive 64-byte slots of a msg_ring. No pointer is ever in a message.
  *
  * Which thread sends what to whom stands beside each type. Payloads are the structs below, or bytes
- * of the client protocol (proto/): the dataplane moves those without reading more than the first. */
+ * of the client protocol (proto/): the dataplane moves those without reading more than the first.
+ */
 #ifndef SW_COMMON_MSG_H
 #define SW_COMMON_MSG_H
 
@@ -19,23 +20,26 @@
 enum msg_type {
 	MSG_NONE = 0,
 
-	/* dataplane to control: a client finished the ENet handshake. payload: msg_peer_connected */
+	/* dataplane to control: a client finished the ENet handshake. payload: msg_peer_connected
+	 */
 	MSG_PEER_CONNECTED,
 	/* dataplane to control or shard, by the type's range and the peer's route. payload: the
 	 * client's bytes; channel and flags as ENet delivered them */
 	MSG_PEER_PACKET,
-	/* dataplane to control always, and to the shard that has the peer's route: the peer is gone.
-	 * Owed until the ring takes it; may come late or twice. payload: msg_peer_gone */
+	/* dataplane to control always, and to the shard that has the peer's route: the peer is
+	 * gone. Owed until the ring takes it; may come late or twice. payload: msg_peer_gone */
 	MSG_PEER_GONE,
-	/* dataplane to a shard: the route was taken from it; nothing of this peer follows */
+	/* dataplane to a shard: the route was taken from it, by another shard or because it asked
+	 * for that; nothing of this peer follows */
 	MSG_ROUTE_END,
 
-	/* control or shard to dataplane: send bytes to a peer. channel, flags (MSG_SEND_*), payload */
+	/* control or shard to dataplane: send bytes to a peer. channel, flags (MSG_SEND_*), payload
+	 */
 	MSG_PEER_SEND,
 	/* control or shard to dataplane: end a peer. payload: msg_peer_disconnect */
 	MSG_PEER_DISCONNECT,
-	/* shard to dataplane: types of the simulation's range now go to route - 1 (0: nowhere). A peer
-	 * that no longer exists is answered with MSG_PEER_GONE. payload: msg_peer_route */
+	/* shard to dataplane: types of the simulation's range now go to route - 1 (0: nowhere). A
+	 * peer that no longer exists is answered with MSG_PEER_GONE. payload: msg_peer_route */
 	MSG_PEER_ROUTE,
 	/* control to dataplane, each worker, at every change: what probes are told. payload:
 	 * msg_node_state */
@@ -53,13 +57,23 @@ enum msg_type {
 	/* shard to control: the player is off the map and its save is in the world ring.
 	 * payload: msg_player_left */
 	MSG_PLAYER_LEFT,
+	/* shard to control, instead of MSG_PLAYER_LEFT: the player is off the map and saved,
+	 * nothing of its peer is under way to or from the shard, and it wants to go on elsewhere on
+	 * this node. payload: msg_player_transfer */
+	MSG_PLAYER_TRANSFER,
+	/* control to shard: this instance is yours (common/instance.h: a slot of the table that is
+	 * shared from the start, handed over with this message). payload: msg_instance */
+	MSG_INSTANCE_OPEN,
+	/* shard to control: it is locked, closing, or ended; with ENDED it is handed back.
+	 * payload: msg_instance */
+	MSG_INSTANCE_STATE,
 	/* control to shard: save and disconnect everyone, take no more. No payload */
 	MSG_SHARD_STOP,
 	/* shard to control: nobody is left. No payload */
 	MSG_SHARD_STOPPED,
 
-	/* control to world: load a character, create it at its first login, take it over (raises its
-	 * epoch). payload: msg_character_load */
+	/* control to world: load a character, create it at its first login, take it over (raises
+	 * its epoch). payload: msg_character_load */
 	MSG_CHARACTER_LOAD,
 	/* world to control: the answer. payload: msg_character_loaded */
 	MSG_CHARACTER_LOADED,
@@ -67,7 +81,8 @@ enum msg_type {
 	MSG_DETAIL_QUERY,
 	/* world to shard: the answer. payload: msg_detail_result */
 	MSG_DETAIL_RESULT,
-	/* shard to world: save a position; the newest of a character wins. payload: msg_position_save */
+	/* shard to world: save a position; the newest of a character wins. payload:
+	   msg_position_save */
 	MSG_POSITION_SAVE,
 	/* control to world: answer when every save taken so far is committed. No payload */
 	MSG_WORLD_FLUSH,
@@ -85,10 +100,10 @@ enum msg_type {
 #define MSG_SEND_UNSEQUENCED 0x02u
 
 struct msg {
-	uint16_t type;    /* enum msg_type */
-	uint8_t slots;    /* 1..MSG_SLOTS_MAX, from msg_slots(payload_bytes) */
-	uint8_t channel;  /* ENet channel, for PEER_PACKET and PEER_SEND */
-	uint16_t flags;   /* MSG_SEND_* */
+	uint16_t type;   /* enum msg_type */
+	uint8_t slots;   /* 1..MSG_SLOTS_MAX, from msg_slots(payload_bytes) */
+	uint8_t channel; /* ENet channel, for PEER_PACKET and PEER_SEND */
+	uint16_t flags;  /* MSG_SEND_* */
 	uint16_t reserved;
 	uint64_t peer;    /* the dataplane's peer handle, HANDLE_NONE where there is none */
 	uint64_t subject; /* session, character id or request, as the type says; 0 if unused */
@@ -138,8 +153,8 @@ static inline uint8_t *msg_begin(
 #define CHARACTER_NAME_BYTES 32u /* with the ending NUL; UTF-8 */
 
 struct msg_peer_connected {
-	uint8_t ip[16]; /* IPv4 as ::ffff:a.b.c.d */
-	uint16_t port;  /* host order */
+	uint8_t ip[16];             /* IPv4 as ::ffff:a.b.c.d */
+	uint16_t port;              /* host order */
 	uint16_t payload_bytes_max; /* largest unreliable payload that fits one datagram */
 	uint32_t connect_data;      /* what the client passed to enet_host_connect */
 	uint8_t channels;
@@ -171,17 +186,26 @@ struct msg_node_state {
 
 /* Positions are millimetres; see simulation/rules/. */
 struct msg_player_join {
-	uint64_t session;      /* control's session handle */
+	uint64_t session; /* control's session handle */
 	uint64_t character_id;
-	uint64_t epoch;        /* writer epoch (fencing), goes with each save */
+	uint64_t epoch; /* writer epoch (fencing), goes with each save */
 	int32_t x_mm, y_mm;
 	uint32_t has_position; /* 0: use the map's spawn point */
 	uint32_t realm_id;
 	uint16_t payload_bytes_max; /* of the peer */
 	uint16_t heading;           /* 1/65536 turn */
-	uint32_t pad;
-	char map[MAP_NAME_BYTES];
+	uint32_t instance;          /* common/instance.h; 0: whichever the shard has of the map */
+	char map[MAP_NAME_BYTES];   /* the instance's definition */
 	char name[CHARACTER_NAME_BYTES];
+	/* Where the player goes when its room ends, and what is saved while it is in one. "": to
+	 * the node's first map. */
+	char return_map[MAP_NAME_BYTES];
+	int32_t return_x_mm, return_y_mm;
+	uint16_t return_heading;
+	uint16_t returning;      /* 1: it was in this very instance before */
+	uint32_t stay;           /* the session's stays on maps before this one */
+	uint32_t input_sequence; /* the last input applied there */
+	uint32_t pad;
 };
 
 struct msg_player_remove {
@@ -205,6 +229,28 @@ struct msg_player_refused {
 struct msg_player_left {
 	uint64_t session;
 	uint64_t character_id;
+	uint32_t instance;
+	int32_t x_mm, y_mm;
+	uint16_t heading, pad;
+};
+
+struct msg_player_transfer {
+	uint64_t session;
+	uint64_t character_id;
+	uint32_t instance; /* that it leaves */
+	uint32_t input_sequence;
+	int32_t x_mm, y_mm; /* on the map it goes to, if has_position */
+	uint16_t heading, has_position;
+	uint16_t return_heading, pad;
+	int32_t return_x_mm, return_y_mm;
+	char map[MAP_NAME_BYTES]; /* "": the first map */
+	char return_map[MAP_NAME_BYTES];
+	char name[CHARACTER_NAME_BYTES];
+};
+
+struct msg_instance {
+	uint32_t id;
+	uint32_t state; /* enum instance_state */
 };
 
 struct msg_character_load {
@@ -257,8 +303,11 @@ struct msg_position_save {
 	uint32_t realm_id;
 	int32_t x_mm, y_mm;
 	uint16_t heading;
-	uint16_t leaving; /* 1: the last save of this stay */
+	uint16_t leaving; /* 1: the last save of this session */
 	char map[MAP_NAME_BYTES];
+	uint32_t
+		stay; /* as msg_player_join: a later stay's save wins, though rings have no order */
+	uint32_t pad;
 };
 
 struct msg_world_flushed {

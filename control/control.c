@@ -46,12 +46,15 @@ static void *thread_main(void *arg)
 		ctl->redis ? redis_keys_new(ctl->config, ctl->redis, ctl->boot_id, ctl_claimed, ctl)
 			   : NULL;
 	if (ctl->keys) {
+		director_start(ctl->director, mono_ns());
 		uv_timer_start(&ctl->drain_timer, ctl_on_drain, CTL_BUSY_MS, 0);
 		uv_timer_start(&ctl->heartbeat_timer, ctl_on_heartbeat,
 			ctl->config->redis.heartbeat_ms, ctl->config->redis.heartbeat_ms);
 		uv_run(&ctl->loop, UV_RUN_DEFAULT);
 		/* What the last answers caused; and hiredis writes on the loop. */
 		uv_run(&ctl->loop, UV_RUN_NOWAIT);
+		while (ctl->builder.id) /* a build under way: the table is main's to free */
+			uv_run(&ctl->loop, UV_RUN_ONCE);
 	}
 	pthread_mutex_lock(&ctl->lock);
 	ctl->done = true;
@@ -85,10 +88,11 @@ static bool wait_for(struct ctl *ctl, const bool *flag, uint32_t timeout_ms)
 static bool build(struct ctl *ctl)
 {
 	struct adm_ops ops = ctl_adm_ops;
+	struct director_ops director_ops = ctl_director_ops;
 	const struct ctl_links *links = &ctl->links;
 	pthread_condattr_t attr;
 
-	ops.ctx = ctl;
+	ops.ctx = director_ops.ctx = ctl;
 	pthread_mutex_init(&ctl->lock, NULL);
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
@@ -108,7 +112,14 @@ static bool build(struct ctl *ctl)
 	ctl->heartbeat_timer.data = ctl->deadline_timer.data = ctl;
 	ctl->outbox_count = links->workers + links->shards + 1;
 	ctl->outboxes = calloc(ctl->outbox_count, sizeof(*ctl->outboxes));
-	ctl->adm = adm_new(ctl->config, links->workers, links->shards, &ops);
+	ctl->builder = (struct builder){.loop = &ctl->loop,
+		.prepare = links->build,
+		.prepare_ctx = links->build_ctx,
+		.done = ctl_built,
+		.done_ctx = ctl};
+	ctl->director = director_new(ctl->config, links->shards, &director_ops);
+	if (ctl->director)
+		ctl->adm = adm_new(ctl->config, links->workers, links->shards, ctl->director, &ops);
 	if (!ctl->outboxes || !ctl->adm)
 		return false;
 	for (uint32_t w = 0; w < links->workers; w++)
@@ -243,6 +254,7 @@ void ctl_free(struct ctl *ctl)
 	CHECK(!uv_loop_close(&ctl->loop));
 	redis_keys_free(ctl->keys);
 	adm_free(ctl->adm);
+	director_free(ctl->director);
 	for (uint32_t i = 0; ctl->outboxes && i < ctl->outbox_count; i++)
 		outbox_fini(&ctl->outboxes[i]);
 	free(ctl->outboxes);

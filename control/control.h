@@ -17,6 +17,7 @@
 
 #include "common/config.h"
 #include "common/counter.h"
+#include "common/instance.h"
 #include "common/msg_ring.h"
 
 #define CTL_BUSY_MS 1u
@@ -36,6 +37,14 @@ struct ctl_links {
 	/* mono_ns of each shard's last tick, written by the shard, for heartbeat and health; NULL
 	 * where it is not known. */
 	const _Atomic uint64_t *shard_last_tick_ns[CONFIG_LCORES_MAX];
+	/* How busy each shard is; NULL: taken for idle. */
+	const struct shard_gauges *shard_gauges[CONFIG_LCORES_MAX];
+	/* Of the instances in the table that main shares with the shards, by slot; may be NULL. */
+	const struct instance_gauges *instance_gauges;
+	/* Prepares the instance of an id in its slot; on a thread of libuv's pool, one at a time.
+	 * Returns 0, or -errno with one line in error. */
+	int (*build)(void *ctx, uint32_t id, char *error, size_t error_bytes);
+	void *build_ctx;
 };
 
 /* X(id, name): in the heartbeat and in /status */

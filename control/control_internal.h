@@ -9,7 +9,9 @@
 #include <uv.h>
 
 #include "control/admission/admission.h"
+#include "control/builder.h"
 #include "control/control.h"
+#include "control/director/director.h"
 #include "control/outbox.h"
 #include "control/redis/redis_link.h"
 #include "control/redis_keys.h"
@@ -46,6 +48,8 @@ struct ctl {
 	uint64_t ticked_ns;
 
 	struct adm *adm;
+	struct director *director;
+	struct builder builder;
 	struct redis_link *redis;
 	struct redis_keys *keys;
 	uint64_t redis_up_ns;    /* presence said before is said again */
@@ -73,7 +77,9 @@ struct ctl {
 };
 
 /* loop.c */
-extern const struct adm_ops ctl_adm_ops; /* with ctx to be set to the ctl */
+extern const struct adm_ops ctl_adm_ops;           /* with ctx to be set to the ctl */
+extern const struct director_ops ctl_director_ops; /* likewise */
+void ctl_built(void *ctx, uint32_t id, bool good);
 struct outbox *ctl_shard_outbox(struct ctl *ctl, uint32_t shard);
 struct outbox *ctl_world_outbox(struct ctl *ctl);
 bool ctl_claimed(void *ctx, uint64_t session, enum adm_claim said);

@@ -38,6 +38,15 @@ struct rig {
 	_Atomic uint64_t last_tick_ns;
 };
 
+static int build_nothing(void *ctx, uint32_t id, char *error, size_t error_bytes)
+{
+	(void)ctx;
+	(void)id;
+	(void)error;
+	(void)error_bytes;
+	return 0;
+}
+
 static void rig_init(struct rig *rig, uint32_t to_dataplane_slots)
 {
 	memset(rig, 0, sizeof(*rig));
@@ -54,6 +63,8 @@ static void rig_init(struct rig *rig, uint32_t to_dataplane_slots)
 	memcpy(rig->config.admission.ticket_keys[0].public_key, key.public_key, 32);
 	rig->config.map_count = 1;
 	strcpy(rig->config.maps[0].name, "meadow");
+	rig->config.maps[0].players_max = 4096;
+	rig->config.maps[0].instances = 1;
 	strcpy(rig->config.redis.address, rig->server.address);
 	strcpy(rig->config.redis.prefix, "t");
 	rig->config.redis.connect_timeout_ms = 3000;
@@ -68,6 +79,7 @@ static void rig_init(struct rig *rig, uint32_t to_dataplane_slots)
 	rig->links.from_world = msg_ring_new("world-control", 4096);
 	rig->links.to_world = msg_ring_new("control-world", 4096);
 	rig->links.shard_last_tick_ns[0] = &rig->last_tick_ns;
+	rig->links.build = build_nothing;
 	/* Far enough ahead to be "just now" for the whole test. */
 	atomic_store(&rig->last_tick_ns, mono_ns() + 3600 * NS_PER_S);
 }

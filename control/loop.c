@@ -77,6 +77,26 @@ static void departed(void *ctx, const struct adm_presence *presence)
 	redis_keys_presence_drop(((struct ctl *)ctx)->keys, presence);
 }
 
+static void build(void *ctx, uint32_t id)
+{
+	builder_start(&((struct ctl *)ctx)->builder, id);
+}
+
+static void load(void *ctx, uint32_t shard, struct placement_load *out)
+{
+	const struct shard_gauges *gauges = ((struct ctl *)ctx)->links.shard_gauges[shard];
+
+	if (!gauges)
+		return;
+	out->load_permille = counter_get(&gauges->load_permille);
+	out->players = counter_get(&gauges->players);
+}
+
+void ctl_built(void *ctx, uint32_t id, bool good)
+{
+	director_built(((struct ctl *)ctx)->director, id, good, mono_ns());
+}
+
 bool ctl_claimed(void *ctx, uint64_t session, enum adm_claim said)
 {
 	return adm_claimed(((struct ctl *)ctx)->adm, session, said, mono_ns());
@@ -282,6 +302,7 @@ void ctl_on_drain(uv_timer_t *timer)
 	if (crowded)
 		counter_add(&ctl->counters[CTL_C_HELD], 1);
 	if (now_ns - ctl->ticked_ns >= 10 * NS_PER_MS) {
+		director_tick(ctl->director, now_ns);
 		adm_tick(ctl->adm, now_ns);
 		tell_node_state(ctl);
 		ctl->ticked_ns = now_ns;
@@ -327,3 +348,5 @@ void ctl_on_heartbeat(uv_timer_t *timer)
 
 const struct adm_ops ctl_adm_ops = {
 	NULL, to_dataplane, to_shard, to_world, claim, release, arrived, departed};
+
+const struct director_ops ctl_director_ops = {NULL, build, to_shard, load};

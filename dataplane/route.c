@@ -333,6 +333,7 @@ bool dp_route_set(struct dp_route *route, uint32_t from_shard, uint64_t peer, ui
 {
 	struct route_peer *entry = find(route, peer);
 	struct msg *message = route->message.slot;
+	bool unheld;
 
 	if (to > route->links.shards) {
 		count(route, DP_C_RING_UNKNOWN);
@@ -346,14 +347,23 @@ bool dp_route_set(struct dp_route *route, uint32_t from_shard, uint64_t peer, ui
 		count(route, DP_C_ROUTES_STALE);
 		return true;
 	}
-	if (entry->to && entry->to != to) {
+	/* A route that is given up is answered with the marker, also where it never came this far;
+	 * nobody gives another's up. */
+	unheld = !to && entry->to != from_shard + 1;
+	if (unheld || (entry->to && entry->to != to)) {
+		uint32_t shard = unheld ? from_shard : entry->to - 1;
+
 		msg_begin(message, MSG_ROUTE_END, peer, 0);
 		/* Before the new route takes effect, or the marker would not be the last word. */
-		if (!msg_ring_push(route->links.to_shard[entry->to - 1], message)) {
+		if (!msg_ring_push(route->links.to_shard[shard], message)) {
 			count_full(route, DP_C_EVENTS_PUT_OFF);
 			return false;
 		}
 	}
+	if (unheld)
+		return true;
+	if (entry->to != to)
+		entry->share[1] = (struct share){0}; /* of another ring */
 	entry->to = to;
 	count(route, DP_C_ROUTES_SET);
 	return true;

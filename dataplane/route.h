@@ -45,8 +45,9 @@ bool dp_route_connected(void *ctx, const struct sw_enet_connected *info);
  * once. */
 bool dp_route_disconnected(void *ctx, uint64_t peer, uint32_t data, enum sw_enet_gone reason);
 
-/* MSG_PEER_ROUTE from a shard. Route is shard + 1, 0 for none. A peer that is gone is answered with
- * MSG_PEER_GONE. False: nothing was done, a ring is full; try again later with the same. */
+/* MSG_PEER_ROUTE from a shard. to is shard + 1, 0 for none. Whoever loses the route hears
+ * MSG_ROUTE_END, and so does a shard that gives it up, in any case. A peer that is gone is answered
+ * with MSG_PEER_GONE. False: nothing was done, a ring is full; try again later with the same. */
 bool dp_route_set(struct dp_route *route, uint32_t from_shard, uint64_t peer, uint32_t to);
 
 /* Answers that are owed, as far as they fit. Once a turn. */

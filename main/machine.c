@@ -17,6 +17,7 @@
 #include "dataplane/port.h"
 #include "dataplane/wire.h"
 #include "dataplane/worker.h"
+#include "simulation/instance.h"
 #include "simulation/script/script.h"
 #include "simulation/shard.h"
 
@@ -146,6 +147,25 @@ static int build_workers(struct machine *m)
 	return 0;
 }
 
+/* The table of instances, and one of each definition: what cannot run is said now. */
+static int build_instances(struct machine *m, uint64_t seed)
+{
+	char error[512] = "";
+	int rc = -ENOMEM;
+
+	m->instances = sim_instances_new(m->config, m->watchdog, seed, error, sizeof(error));
+	if (m->instances)
+		rc = sim_instances_check(m->instances, error, sizeof(error));
+	if (rc) {
+		fprintf(stderr, "stormweir: %s\n", error);
+		return rc;
+	}
+	sw_log(SW_LOG_INFO, "main", "%u maps, at most %u instances of them, %zu MiB in all",
+		m->config->map_count, sim_instances_count(m->instances),
+		sim_instances_bytes_max(m->instances) >> 20);
+	return 0;
+}
+
 static int build_shards(struct machine *m)
 {
 	uint64_t seed = m->config->simulation.seed;
@@ -159,6 +179,9 @@ static int build_shards(struct machine *m)
 	if (!seed)
 		randombytes_buf(&seed, sizeof(seed));
 	sw_log(SW_LOG_INFO, "main", "simulation seed %llu", (unsigned long long)seed);
+	rc = build_instances(m, seed);
+	if (rc)
+		return rc;
 	for (uint32_t s = 0; s < m->shards; s++) {
 		char error[512] = "";
 		struct sim_links links = {
@@ -169,6 +192,7 @@ static int build_shards(struct machine *m)
 			.to_world = m->shard_to_world[s],
 			.log = m->shard_log[s],
 			.watchdog = m->watchdog,
+			.instances = m->instances,
 		};
 
 		for (uint32_t w = 0; w < m->workers; w++) {
@@ -225,6 +249,11 @@ int machine_build(struct machine *m, const struct sw_config *config)
 	return 0;
 }
 
+static int build_instance(void *ctx, uint32_t id, char *error, size_t error_bytes)
+{
+	return sim_instance_build(ctx, id, error, error_bytes);
+}
+
 void machine_control_links(const struct machine *m, struct ctl_links *links)
 {
 	memset(links, 0, sizeof(*links));
@@ -238,7 +267,11 @@ void machine_control_links(const struct machine *m, struct ctl_links *links)
 		links->from_shard[s] = m->shard_to_control[s];
 		links->to_shard[s] = m->control_to_shard[s];
 		links->shard_last_tick_ns[s] = sim_shard_last_tick_end(m->shard[s]);
+		links->shard_gauges[s] = sim_shard_gauges(m->shard[s]);
 	}
+	links->instance_gauges = sim_instances_gauges(m->instances);
+	links->build = build_instance;
+	links->build_ctx = m->instances;
 	links->to_world = m->control_to_world;
 	links->from_world = m->world_to_control;
 }
@@ -309,14 +342,14 @@ void machine_register(struct machine *m, struct ops *ops)
 	for (uint32_t s = 0; s < m->shards; s++) {
 		struct histogram_ref refs[32];
 		uint32_t count = sim_shard_histograms(m->shard[s], refs, 32);
-		struct script_vm *vm;
 
 		ops_register_counters(ops, sim_shard_counters(m->shard[s]));
 		for (uint32_t i = 0; i < count; i++)
 			ops_register_histogram(ops, &refs[i]);
-		for (uint32_t i = 0; (vm = sim_shard_script(m->shard[s], i)); i++)
-			ops_register_counters(ops, script_vm_counters(vm));
 	}
+	for (uint32_t i = 0; i < sim_instances_count(m->instances); i++)
+		if (sim_instance_script(m->instances, i))
+			ops_register_counters(ops, sim_instance_script(m->instances, i));
 	ops_register_health(ops, "dataplane", dataplane_health, m);
 }
 
@@ -342,26 +375,24 @@ int machine_start(struct machine *m)
 	return 0;
 }
 
-static void tell_script_texts(const struct machine *m, uint32_t s)
+static void tell_script_texts(const struct machine *m, uint32_t slot)
 {
+	const struct config_map *map = &m->config->maps[instance_definition(m->config, slot)];
 	struct script_text text;
-	struct script_vm *vm;
 
-	for (uint32_t i = 0; (vm = sim_shard_script(m->shard[s], i)); i++) {
-		while (script_vm_text_pop(vm, &text)) {
-			bool error = text.kind == SCRIPT_TEXT_ERROR;
+	while (sim_instance_text_pop(m->instances, slot, &text)) {
+		bool error = text.kind == SCRIPT_TEXT_ERROR;
 
-			sw_log(error ? SW_LOG_WARN : SW_LOG_INFO, "script",
-				"shard %u, tick %u%s%s: %s", s, text.tick, error ? ", " : "",
-				error ? script_result_name(text.result) : "", text.text);
-		}
+		sw_log(error ? SW_LOG_WARN : SW_LOG_INFO, "script",
+			"map %s, slot %u, tick %u%s%s: %s", map->name, slot, text.tick,
+			error ? ", " : "", error ? script_result_name(text.result) : "", text.text);
 	}
 }
 
 void machine_tend(struct machine *m)
 {
-	for (uint32_t s = 0; s < m->shards; s++)
-		tell_script_texts(m, s);
+	for (uint32_t i = 0; i < sim_instances_count(m->instances); i++)
+		tell_script_texts(m, i);
 	for (uint32_t p = 0; p < m->ports; p++)
 		dp_port_maintain(m->port[p], stderr);
 }
@@ -390,6 +421,7 @@ void machine_free(struct machine *m)
 	for (uint32_t s = 0; s < m->shards; s++)
 		if (m->shard[s])
 			sim_shard_free(m->shard[s]);
+	sim_instances_free(m->instances);
 	if (m->watchdog)
 		script_watchdog_stop(m->watchdog);
 	for (uint32_t w = 0; w < m->workers; w++)

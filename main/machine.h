@@ -15,6 +15,7 @@
 
 struct msg_ring;
 struct script_watchdog;
+struct sim_instances;
 
 struct machine {
 	const struct sw_config *config;
@@ -23,6 +24,7 @@ struct machine {
 	struct dp_handoff *handoff; /* between the workers; NULL where nothing crosses */
 	struct dp_worker *worker[CONFIG_LCORES_MAX];
 	struct sim_shard *shard[CONFIG_LCORES_MAX];
+	struct sim_instances *instances; /* prepared by control's builder, run by the shards */
 	struct script_watchdog *watchdog;
 	struct lcore lcore[2 * CONFIG_LCORES_MAX];
 	_Atomic bool stop; /* main writes, lcores read */

@@ -1,5 +1,5 @@
-/* message_types.h: the first byte of every message, the channels, and the reasons a client is given.
- * The rest of a message is the protobuf of proto/client.proto named beside its type. See
+/* message_types.h: the first byte of every message, the channels, and the reasons a client is
+ * given. The rest of a message is the protobuf of proto/client.proto named beside its type. See
  * docs/protocol.md. Shared by server, client library and tests; no dependencies. */
 #ifndef SW_PROTO_MESSAGE_TYPES_H
 #define SW_PROTO_MESSAGE_TYPES_H
@@ -61,7 +61,8 @@ enum sw_message_type { SW_MESSAGE_TYPES(SW_MESSAGE_ENUM) };
 	X(OVERSIZE, 16, "a packet larger than the server takes")                                   \
 	X(KICKED, 17, "removed by an operator")                                                    \
 	X(CHECKSUM, 18, "the server's checksum setting differs from the client's")                 \
-	X(COMPRESSION, 19, "the server's compression setting differs from the client's")
+	X(COMPRESSION, 19, "the server's compression setting differs from the client's")           \
+	X(MAP_CLOSING, 20, "the room takes nobody any more")
 
 #define SW_REASON_ENUM(name, value, text) SW_REASON_##name = value,
 enum sw_disconnect_reason { SW_DISCONNECT_REASONS(SW_REASON_ENUM) };

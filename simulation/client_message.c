@@ -76,7 +76,7 @@ static bool quick_input(const uint8_t *at, uint32_t count, struct sim_client_mes
 			return false;
 		out->first_sequence = (uint32_t)value;
 	}
-	while (at < end) {
+	while (at < end && *at != (3 << 3)) {
 		const uint8_t *input_end;
 
 		if (out->count == SIM_INPUTS_MAX || end - at < 2 || at[0] != (2 << 3 | 2) ||
@@ -94,6 +94,12 @@ static bool quick_input(const uint8_t *at, uint32_t count, struct sim_client_mes
 			return false;
 		out->count++;
 	}
+	/* A stay of one byte: more would be 128 maps on one connection. */
+	if (at < end) {
+		if (end - at != 2 || at[1] & 0x80)
+			return false;
+		out->stay = at[1];
+	}
 	return out->count != 0;
 }
 
@@ -109,6 +115,7 @@ static enum sim_parse unpack_input(ProtobufCAllocator *allocator, const uint8_t 
 	if (batch->n_inputs > SIM_INPUTS_MAX)
 		return SIM_PARSE_MANY_INPUTS;
 	out->first_sequence = batch->first_sequence;
+	out->stay = batch->stay;
 	out->count = (uint32_t)batch->n_inputs;
 	for (uint32_t i = 0; i < out->count; i++) {
 		const Sw__Input *input = batch->inputs[i];
@@ -142,6 +149,7 @@ static enum sim_parse parse_click(ProtobufCAllocator *allocator, const uint8_t *
 	if (!click)
 		return SIM_PARSE_UNDECODABLE;
 	out->actor_id = click->actor_id;
+	out->stay = click->stay;
 	return SIM_PARSE_OK;
 }
 

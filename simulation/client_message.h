@@ -26,6 +26,7 @@ struct sim_client_message {
 	uint32_t first_sequence, count; /* INPUT */
 	int8_t dx[SIM_INPUTS_MAX], dy[SIM_INPUTS_MAX];
 	uint32_t actor_id; /* CLICK */
+	uint32_t stay;     /* Joined.stay, as the client names it */
 };
 
 /* Decodes one message as it came from the dataplane, type byte first. memory[SIM_PARSE_MEMORY],

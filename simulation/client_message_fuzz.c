@@ -130,7 +130,7 @@ static void join(uint64_t peer)
 
 static struct sim_player *player(uint64_t peer, const struct sim_entity **entity)
 {
-	struct sim_map *m = &shard->maps[0];
+	struct sim_map *m = shard->maps[0];
 
 	for (uint32_t slot = 0; slot < m->player_slots; slot++) {
 		if (m->players_table[slot].peer == peer &&
@@ -156,6 +156,7 @@ static void compare_readings(const uint8_t *bytes, uint32_t count)
 	if (a != SIM_PARSE_OK)
 		return;
 	CHECK(quick.first_sequence == reference.first_sequence && quick.count == reference.count);
+	CHECK(quick.stay == reference.stay);
 	CHECK(!memcmp(quick.dx, reference.dx, quick.count));
 	CHECK(!memcmp(quick.dy, reference.dy, quick.count));
 }
@@ -176,7 +177,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	join(quiet);
 	pass(60);
 	CHECK(player(hostile, &e) && player(quiet, &e));
-	beats = shard->maps[0].beat;
+	beats = shard->maps[0]->beat;
 	while (size >= 2) {
 		uint8_t control = data[0];
 		uint32_t count = data[1] < size - 2 ? data[1] : (uint32_t)size - 2;
@@ -189,7 +190,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		size -= 2 + count;
 	}
 	pass(50);
-	beats = shard->maps[0].beat - beats + SIM_INPUT_BANK + 1;
+	beats = shard->maps[0]->beat - beats + SIM_INPUT_BANK + 1;
 	if (player(hostile, &e)) {
 		CHECK(e->x_mm >= 0 && e->x_mm < 64000 && e->y_mm >= 0 && e->y_mm < 64000);
 		CHECK((uint32_t)abs(e->x_mm - 32000) <= beats * step_mm);

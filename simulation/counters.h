@@ -24,15 +24,19 @@
 	X(TICKS_SKIPPED,      "ticks_skipped",      COUNTER_SUM,   "ticks left out because the one before ended a whole period late") \
 	X(SLICES,             "slices",             COUNTER_SUM,   "slices of ticks run")                                 \
 	X(JOINS,              "joins",              COUNTER_SUM,   "players placed on a map")                             \
-	X(JOINS_REFUSED,      "joins_refused",      COUNTER_SUM,   "joins refused: unknown or full map, stopping shard, or a peer that is taken") \
+	X(JOINS_REFUSED,      "joins_refused",      COUNTER_SUM,   "joins refused: unknown, full or closing map, stopping shard, or a peer that is taken") \
 	X(LEAVES,             "leaves",             COUNTER_SUM,   "players taken off a map")                             \
 	X(LEAVES_STALE,       "leaves_stale",       COUNTER_SUM,   "leaves of players that were not here (late or double)") \
 	X(LEAVES_MALFORMED,   "leaves_malformed",   COUNTER_SUM,   "players disconnected for unreadable messages")        \
 	X(LEAVES_SLOW,        "leaves_slow",        COUNTER_SUM,   "players disconnected because their reliable queue in the shard ran full") \
 	X(OWED,               "owed",               COUNTER_GAUGE, "players with a message owed to a full ring, or still leaving") \
 	X(ROUTES_CHECKED,     "routes_checked",     COUNTER_SUM,   "routes told again, so that a peer the dataplane no longer has is found") \
+	X(TRANSFERS,          "transfers",          COUNTER_SUM,   "players that left for another map of the node")       \
+	X(INSTANCES_OPENED,   "instances_opened",   COUNTER_SUM,   "map instances taken over")                            \
+	X(INSTANCES_ENDED,    "instances_ended",    COUNTER_SUM,   "rooms that ended and were handed back")               \
 	X(PACKETS,            "packets",            COUNTER_SUM,   "client messages received")                            \
 	X(PACKETS_STALE,      "packets_stale",      COUNTER_SUM,   "client messages of peers without a player here")      \
+	X(PACKETS_LEFT_MAP,   "packets_left_map",   COUNTER_SUM,   "client messages refused: meant for a map that the player has left") \
 	X(MESSAGES_UNKNOWN,   "messages_unknown",   COUNTER_SUM,   "ring messages of a type that a shard does not take")  \
 	X(INPUTS,             "inputs",             COUNTER_SUM,   "inputs applied")                                      \
 	X(INPUTS_REPEATED,    "inputs_repeated",    COUNTER_SUM,   "inputs ignored: seen before")                         \

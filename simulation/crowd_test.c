@@ -41,7 +41,7 @@ static void crowded_views_are_consistent(void **state)
 		t.config.maps[0].monsters = seed % 2 ? 20 : 0;
 		t.config.rings.slots = 256;
 		test_start(&t, seed);
-		m = &t.shard->maps[0];
+		m = t.shard->maps[0];
 		for (uint32_t round = 0; round < 400; round++) {
 			for (uint32_t i = 0; i < PLAYERS; i++) {
 				uint32_t what = sim_random_below(&dice, 30);

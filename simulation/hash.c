@@ -29,7 +29,9 @@ static uint64_t hash_player(uint64_t h, const struct sim_map *m, uint32_t slot)
 				   (uint8_t)p->input_dy[at]);
 	}
 	h = mix(h, (uint64_t)p->detail << 32 | p->malformed);
-	h = mix(h, (uint64_t)p->leave_wanted << 1 | p->peer_gone);
+	h = mix(h, (uint64_t)p->stay << 4 | (uint64_t)p->route_ended << 3 |
+			   (uint64_t)p->transferring << 2 | (uint64_t)p->leave_wanted << 1 |
+			   p->peer_gone);
 	h = mix(h, (uint64_t)p->view_sequence << 32 | p->rotate);
 	h = mix(h, (uint64_t)(uint32_t)p->saved_x_mm << 32 | (uint32_t)p->saved_y_mm);
 	for (uint32_t w = 0; w < m->known_words; w++)
@@ -42,8 +44,10 @@ uint64_t sim_shard_hash(const struct sim_shard *s)
 	uint64_t h = mix(s->seed, (uint64_t)s->stopping << 1 | s->stopped);
 
 	for (uint32_t i = 0; i < s->map_count; i++) {
-		const struct sim_map *m = &s->maps[i];
+		const struct sim_map *m = s->maps[i];
 
+		h = mix(h, (uint64_t)m->id << 32 | (uint32_t)m->match.ending << 2 |
+				   (uint32_t)m->match.closing << 1 | m->match.locked);
 		h = mix(h, m->random);
 		h = mix(h, (uint64_t)m->tick << 32 | m->beat);
 		h = mix(h, m->due_ns);

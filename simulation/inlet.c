@@ -2,9 +2,11 @@
 
 #include "common/log_events.h"
 #include "simulation/client_message.h"
+#include "simulation/instance.h"
 #include "simulation/life.h"
 #include "simulation/list.h"
 #include "simulation/send.h"
+#include "simulation/transfer.h"
 #include "proto/client.pb-c.h"
 
 /* The next message, NULL when there is none. Valid until the next call. */
@@ -80,7 +82,10 @@ static void from_client(struct sim_shard *s, const struct msg *message)
 
 	if (!m || sim_player(m, slot)->state != SIM_PLAYER_PRESENT ||
 		sim_player(m, slot)->leave_wanted) {
-		sim_count(s, SIM_PACKETS_STALE, 1);
+		sim_count(s,
+			m && sim_player(m, slot)->transferring ? SIM_PACKETS_LEFT_MAP
+							       : SIM_PACKETS_STALE,
+			1);
 		return;
 	}
 	sim_count(s, SIM_PACKETS, 1);
@@ -95,6 +100,12 @@ static void from_client(struct sim_shard *s, const struct msg *message)
 				p->malformed, 0);
 			sim_leave_want(m, slot, SW_REASON_MALFORMED, MSG_DISCONNECT);
 		}
+		return;
+	}
+	if (parsed.stay != p->stay) {
+		sim_count(s, SIM_PACKETS_LEFT_MAP, 1);
+		if (parsed.type != SW_MSG_INPUT)
+			sim_send_refused(s, m, slot, parsed.type, SW__ACTION_REFUSAL__LEFT_MAP);
 		return;
 	}
 	if (parsed.type == SW_MSG_INPUT)
@@ -125,7 +136,8 @@ static uint32_t from_dataplane(struct sim_shard *s, const struct msg *message)
 	case MSG_PEER_GONE:
 		peer_gone(s, message->peer);
 		break;
-	case MSG_ROUTE_END: /* nothing of this peer follows; its leave comes by control or GONE */
+	case MSG_ROUTE_END:
+		sim_transfer_route_ended(s, message->peer);
 		break;
 	default:
 		sim_count(s, SIM_MESSAGES_UNKNOWN, 1);
@@ -163,7 +175,7 @@ static struct sim_map *player_of_session(
 	if (m && sim_player(m, *slot)->session == session)
 		return m;
 	for (uint32_t i = 0; i < s->map_count; i++) {
-		m = &s->maps[i];
+		m = s->maps[i];
 		for (*slot = 0; *slot < m->player_slots; (*slot)++) {
 			const struct sim_player *p = sim_player(m, *slot);
 
@@ -189,6 +201,20 @@ static void player_remove(struct sim_shard *s, const struct msg *message)
 		sim_count(s, SIM_LEAVES_STALE, 1);
 }
 
+/* Control hands an instance over; from here on it is this shard's. */
+static void instance_open(struct sim_shard *s, const struct msg *message)
+{
+	struct msg_instance body;
+	struct sim_map *m;
+
+	memcpy(&body, msg_payload(message), sizeof(body));
+	m = sim_instance_take(s->instances, body.id);
+	if (m && !s->by_number[m->number])
+		sim_map_open(s, m);
+	else
+		sim_count(s, SIM_MESSAGES_UNKNOWN, 1);
+}
+
 static uint32_t from_control(struct sim_shard *s, const struct msg *message)
 {
 	switch (message->type) {
@@ -197,6 +223,9 @@ static uint32_t from_control(struct sim_shard *s, const struct msg *message)
 		return SIM_COST_LIFE;
 	case MSG_PLAYER_REMOVE:
 		player_remove(s, message);
+		return SIM_COST_LIFE;
+	case MSG_INSTANCE_OPEN:
+		instance_open(s, message);
 		return SIM_COST_LIFE;
 	case MSG_SHARD_STOP:
 		s->stopping = true;
@@ -212,7 +241,8 @@ static uint32_t from_control(struct sim_shard *s, const struct msg *message)
 static uint32_t from_world(struct sim_shard *s, const struct msg *message)
 {
 	struct msg_detail_result result;
-	uint32_t map, slot = SIM_NONE;
+	struct sim_map *m;
+	uint32_t slot = SIM_NONE;
 	struct sim_player *p;
 
 	if (message->type != MSG_DETAIL_RESULT) {
@@ -220,21 +250,23 @@ static uint32_t from_world(struct sim_shard *s, const struct msg *message)
 		return SIM_COST_MESSAGE;
 	}
 	memcpy(&result, msg_payload(message), sizeof(result));
-	map = handle_owner(result.request);
-	if (map < s->map_count)
-		slot = sim_slot_of_handle(&s->maps[map], result.request);
-	if (slot == SIM_NONE || slot >= s->maps[map].player_slots ||
-		sim_player(&s->maps[map], slot)->detail != SIM_DETAIL_ASKED) {
+	m = s->by_number[handle_owner(result.request)];
+	if (m)
+		slot = sim_slot_of_handle(m, result.request);
+	/* The character, too: the slot's next instance counts its generations from the start. */
+	if (slot == SIM_NONE || slot >= m->player_slots ||
+		sim_player(m, slot)->detail != SIM_DETAIL_ASKED ||
+		sim_player(m, slot)->character_id != result.character_id) {
 		sim_count(s, SIM_DETAIL_STALE, 1);
 		return SIM_COST_MESSAGE;
 	}
-	p = sim_player(&s->maps[map], slot);
+	p = sim_player(m, slot);
 	p->detail = SIM_DETAIL_ARRIVED;
 	p->detail_result = result.result;
 	p->level = result.level;
 	p->gold = result.gold;
 	p->appearance = result.appearance & 0xffffff;
-	sim_lazy_push(&s->maps[map], &s->maps[map].arrived, slot);
+	sim_lazy_push(m, &m->arrived, slot);
 	return SIM_COST_MESSAGE;
 }
 

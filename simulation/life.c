@@ -6,8 +6,10 @@
 #include "simulation/entity.h"
 #include "simulation/interest.h"
 #include "simulation/list.h"
+#include "simulation/match/match.h"
 #include "simulation/random.h"
 #include "simulation/send.h"
+#include "simulation/transfer.h"
 #include "simulation/view.h"
 
 #define PAYLOAD_BYTES_MIN 256u /* ENet's least MTU leaves more than 500 */
@@ -31,33 +33,40 @@ struct sim_map *sim_seat_find(struct sim_shard *s, uint64_t peer, uint32_t *slot
 
 	if (!seat || *seat == SIM_NONE)
 		return NULL;
-	m = &s->maps[*seat >> SIM_SEAT_BITS];
+	m = s->by_number[*seat >> SIM_SEAT_BITS];
 	*slot = *seat & ((1u << SIM_SEAT_BITS) - 1);
 	return sim_player(m, *slot)->peer == peer ? m : NULL;
 }
 
-static struct sim_map *map_named(struct sim_shard *s, const char *name)
+/* The instance that the join names, or any of that map where it names none. */
+static struct sim_map *map_of(struct sim_shard *s, const struct msg_player_join *join)
 {
+	struct sim_map *m = s->by_number[instance_slot(join->instance)];
+
+	if (join->instance != INSTANCE_NONE)
+		return m && m->id == join->instance ? m : NULL;
 	for (uint32_t i = 0; i < s->map_count; i++)
-		if (!strncmp(s->maps[i].config.name, name, MAP_NAME_BYTES))
-			return &s->maps[i];
+		if (!strncmp(s->maps[i]->config.name, join->map, MAP_NAME_BYTES))
+			return s->maps[i];
 	return NULL;
 }
 
 uint32_t sim_join_begin(struct sim_shard *s, uint64_t peer, const struct msg_player_join *join)
 {
-	struct sim_map *m = map_named(s, join->map);
+	struct sim_map *m = map_of(s, join);
 	uint32_t *seat = seat_of(s, peer), slot;
 	struct sim_player *p;
 
 	if (s->stopping)
 		return SW_REASON_SERVER_STOPPING;
+	if (m && sim_match_refuses(m, join->returning))
+		return sim_match_refuses(m, join->returning);
 	if (!m || !seat || m->players >= m->config.players_max || s->players >= s->players_max ||
 		!m->free_count)
 		return SW_REASON_MAP_UNAVAILABLE;
 	if (*seat != SIM_NONE) {
 		uint32_t at;
-		struct sim_map *other = &s->maps[*seat >> SIM_SEAT_BITS];
+		struct sim_map *other = s->by_number[*seat >> SIM_SEAT_BITS];
 
 		at = *seat & ((1u << SIM_SEAT_BITS) - 1);
 		/* The same peer twice is refused. An older one in the same place is gone, though
@@ -85,10 +94,18 @@ uint32_t sim_join_begin(struct sim_shard *s, uint64_t peer, const struct msg_pla
 		.join_y_mm = join->y_mm,
 		.join_heading = join->heading,
 		.join_has_position = join->has_position != 0,
+		.returning = join->returning != 0,
+		.stay = join->stay,
+		.received_sequence = join->input_sequence,
+		.applied_sequence = join->input_sequence,
+		.return_x_mm = join->return_x_mm,
+		.return_y_mm = join->return_y_mm,
+		.return_heading = join->return_heading,
 		.rescan = true,
 		.input_credit = SIM_INPUT_BANK,
 	};
 	p->view_max = sim_view_max(s, m, p);
+	memcpy(p->return_map, join->return_map, MAP_NAME_BYTES);
 	memcpy(p->name, join->name, CHARACTER_NAME_BYTES);
 	p->name_bytes = (uint8_t)strnlen(p->name, CHARACTER_NAME_BYTES - 1);
 	*seat = m->number << SIM_SEAT_BITS | slot;
@@ -133,20 +150,53 @@ static void place(struct sim_shard *s, struct sim_map *m, uint32_t slot)
 	p->owed |= SIM_OWE_ROUTE | SIM_OWE_JOINED | SIM_OWE_ANNOUNCE;
 	sim_lazy_push(m, &m->lazy, slot);
 	sim_count(s, SIM_JOINS, 1);
+	if (m->match.rule)
+		m->match.rule->joined(m, m->match.state, slot, p->returning);
+}
+
+static void seat_give(struct sim_shard *s, const struct sim_map *m, uint32_t slot)
+{
+	uint32_t *seat = seat_of(s, m->players_table[slot].peer);
+
+	if (*seat == (m->number << SIM_SEAT_BITS | slot))
+		*seat = SIM_NONE;
+}
+
+/* Its peer is gone, so it goes nowhere: what was to be a transfer ends as a leave. */
+static void transfer_drop(struct sim_shard *s, struct sim_map *m, uint32_t slot)
+{
+	struct sim_player *p = sim_player(m, slot);
+
+	p->transferring = false;
+	p->owed &= (uint8_t) ~(SIM_OWE_UNROUTE | SIM_OWE_TRANSFER);
+	p->owed |= SIM_OWE_LEFT;
+	seat_give(s, m, slot);
 }
 
 static void leave(struct sim_shard *s, struct sim_map *m, uint32_t slot)
 {
 	struct sim_player *p = sim_player(m, slot);
-	uint32_t *seat = seat_of(s, p->peer);
 
-	if (*seat == (m->number << SIM_SEAT_BITS | slot))
-		*seat = SIM_NONE;
+	if (m->match.rule)
+		m->match.rule->left(m, m->match.state, slot);
 	p->state = SIM_PLAYER_LEAVING;
 	p->owed &= (uint8_t) ~(SIM_OWE_ROUTE | SIM_OWE_JOINED);
-	p->owed |= SIM_OWE_SAVE | SIM_OWE_LEFT;
-	if (!p->peer_gone)
-		p->owed |= SIM_OWE_DISCONNECT;
+	/* A shard that stops sends nobody on: there is no place left to go to. */
+	if (p->transferring && !s->stopping) {
+		/* It keeps its seat, where MSG_ROUTE_END finds it. */
+		p->owed |= SIM_OWE_SAVE | SIM_OWE_UNROUTE | SIM_OWE_TRANSFER;
+		sim_count(s, SIM_TRANSFERS, 1);
+	} else {
+		if (p->transferring) {
+			p->leave_reason = SW_REASON_SERVER_STOPPING;
+			p->disconnect_mode = MSG_DISCONNECT_LATER;
+		}
+		p->transferring = false;
+		seat_give(s, m, slot);
+		p->owed |= SIM_OWE_SAVE | SIM_OWE_LEFT;
+		if (!p->peer_gone)
+			p->owed |= SIM_OWE_DISCONNECT;
+	}
 	sim_view_forget(m, slot);
 	sim_entity_vanish(m, slot);
 	sim_count(s, SIM_LEAVES, 1);
@@ -187,6 +237,7 @@ static bool tell_joined(struct sim_shard *s, struct sim_map *m, uint32_t slot)
 	joined.tick = m->tick;
 	joined.tick_hz = m->config.tick_hz;
 	joined.speed_mm_per_s = SIM_WALK_MM_PER_S;
+	joined.stay = sim_player(m, slot)->stay;
 	return sim_send_reliable(s, m, slot, SW_CHANNEL_SESSION,
 		(uint32_t)sw__joined__pack(&joined, sim_send_begin(s, SW_MSG_JOINED)));
 }
@@ -205,10 +256,17 @@ static bool tell_control_joined(struct sim_shard *s, struct sim_map *m, uint32_t
 	return msg_ring_push(s->links.to_control, &message);
 }
 
-static bool tell_control_left(struct sim_shard *s, const struct sim_player *p)
+static bool tell_control_left(struct sim_shard *s, const struct sim_map *m, uint32_t slot)
 {
+	const struct sim_player *p = &m->players_table[slot];
+	const struct sim_entity *e = &m->entities[slot];
 	struct msg message;
-	struct msg_player_left left = {.session = p->session, .character_id = p->character_id};
+	struct msg_player_left left = {.session = p->session,
+		.character_id = p->character_id,
+		.instance = m->id,
+		.x_mm = e->x_mm,
+		.y_mm = e->y_mm,
+		.heading = e->heading};
 	uint8_t *payload = msg_begin(&message, MSG_PLAYER_LEFT, p->peer, sizeof(left));
 
 	message.subject = p->session;
@@ -221,17 +279,19 @@ bool sim_save_push(struct sim_shard *s, struct sim_map *m, uint32_t slot, bool l
 	struct sim_player *p = sim_player(m, slot);
 	const struct sim_entity *e = &m->entities[slot];
 	struct msg message[2];
+	bool room = m->config.kind == CONFIG_MAP_ROOM;
 	struct msg_position_save save = {.character_id = p->character_id,
 		.epoch = p->epoch,
 		.realm_id = p->realm_id,
-		.x_mm = e->x_mm,
-		.y_mm = e->y_mm,
-		.heading = e->heading,
-		.leaving = leaving};
+		.x_mm = room ? p->return_x_mm : e->x_mm,
+		.y_mm = room ? p->return_y_mm : e->y_mm,
+		.heading = room ? p->return_heading : e->heading,
+		.leaving = leaving,
+		.stay = p->stay};
 	uint8_t *payload = msg_begin(message, MSG_POSITION_SAVE, p->peer, sizeof(save));
 
 	_Static_assert(MSG_HEAD_BYTES + sizeof(save) <= sizeof(message), "two slots");
-	memcpy(save.map, m->config.name, MAP_NAME_BYTES);
+	memcpy(save.map, room ? p->return_map : m->config.name, MAP_NAME_BYTES);
 	message->subject = p->character_id;
 	memcpy(payload, &save, sizeof(save));
 	if (!msg_ring_push(s->links.to_world, message)) {
@@ -262,11 +322,19 @@ static void pay(struct sim_shard *s, struct sim_map *m, uint32_t slot)
 	}
 	if (p->owed & SIM_OWE_ANNOUNCE && tell_control_joined(s, m, slot))
 		p->owed &= (uint8_t)~SIM_OWE_ANNOUNCE;
-	if (p->owed & SIM_OWE_SAVE && sim_save_push(s, m, slot, p->state == SIM_PLAYER_LEAVING))
+	if (p->owed & SIM_OWE_SAVE &&
+		sim_save_push(s, m, slot, p->state == SIM_PLAYER_LEAVING && !p->transferring))
 		p->owed &= (uint8_t)~SIM_OWE_SAVE;
 	if ((p->owed & (SIM_OWE_ANNOUNCE | SIM_OWE_SAVE | SIM_OWE_LEFT)) == SIM_OWE_LEFT &&
-		tell_control_left(s, p))
+		tell_control_left(s, m, slot))
 		p->owed &= (uint8_t)~SIM_OWE_LEFT;
+	if (p->owed & SIM_OWE_UNROUTE && sim_transfer_unroute(s, p))
+		p->owed &= (uint8_t)~SIM_OWE_UNROUTE;
+	if ((p->owed & (SIM_OWE_ANNOUNCE | SIM_OWE_SAVE | SIM_OWE_TRANSFER)) == SIM_OWE_TRANSFER &&
+		p->route_ended && sim_transfer_tell(s, m, slot)) {
+		p->owed &= (uint8_t)~SIM_OWE_TRANSFER;
+		seat_give(s, m, slot);
+	}
 	if (p->owed & SIM_OWE_DISCONNECT && tell_disconnect(s, p))
 		p->owed &= (uint8_t)~SIM_OWE_DISCONNECT;
 }
@@ -279,6 +347,8 @@ bool sim_life_step(struct sim_shard *s, struct sim_map *m, uint32_t slot)
 		place(s, m, slot);
 	if (p->leave_wanted && p->state == SIM_PLAYER_PRESENT)
 		leave(s, m, slot);
+	if (p->transferring && p->peer_gone && p->owed & SIM_OWE_TRANSFER)
+		transfer_drop(s, m, slot);
 	if (p->owed)
 		pay(s, m, slot);
 	if (p->state == SIM_PLAYER_LEAVING && !p->owed) {

@@ -74,68 +74,28 @@ static const struct script_ops ops = {op_actor, op_say, op_move, op_random, op_t
 
 /* ---- set-up ---- */
 
-static char *read_source(const char *path, size_t *bytes)
-{
-	FILE *file = fopen(path, "rb");
-	char *text = malloc(SCRIPT_SOURCE_MAX + 1);
-
-	if (!file || !text)
-		goto fail;
-	*bytes = fread(text, 1, SCRIPT_SOURCE_MAX + 1, file);
-	if (ferror(file))
-		goto fail;
-	if (*bytes > SCRIPT_SOURCE_MAX) {
-		errno = EFBIG;
-		goto fail;
-	}
-	fclose(file);
-	return text;
-fail:
-	if (file)
-		fclose(file);
-	free(text);
-	return NULL;
-}
-
-int sim_npc_load(struct sim_map *m, const struct sw_config *config, const struct sim_links *links,
-	char *error, size_t error_bytes)
+int sim_npc_load(
+	struct sim_map *m, const struct sim_npc_script *from, char *error, size_t error_bytes)
 {
 	struct script_config script;
-	char path[2 * CONFIG_PATH_BYTES], why[1024] = "";
+	char why[1024] = "";
 	enum script_result result;
-	size_t bytes = 0;
-	char *text;
 	int status;
 
-	if (!m->config.script[0])
-		return 0;
-	if (!links->watchdog) {
-		snprintf(error, error_bytes,
-			"map %s: a script needs the watchdog, and there is none", m->config.name);
-		return -EINVAL;
-	}
-	snprintf(path, sizeof(path), "%s/%s", config->simulation.content, m->config.script);
-	text = read_source(path, &bytes);
-	if (!text) {
-		status = -errno;
-		snprintf(error, error_bytes, "map %s: %s: %s", m->config.name, path,
-			strerror(-status));
-		return status ? status : -EIO;
-	}
 	script_config_defaults(&script);
 	snprintf(script.map, sizeof(script.map), "%s", m->config.name);
-	script.index = m->index;
-	script.memory_bytes = config->simulation.script_memory_bytes;
-	script.watchdog = links->watchdog;
+	script.index = m->number;
+	script.memory_bytes = from->memory_bytes;
+	script.watchdog = from->watchdog;
+	script.region = from->region;
+	script.counters = from->counters;
 	status = script_vm_new(&m->script, &script, &ops, m);
 	if (status) {
 		snprintf(error, error_bytes, "map %s: script VM: %s", m->config.name,
 			strerror(-status));
-		free(text);
 		return status;
 	}
-	result = script_vm_load(m->script, path, text, bytes, why, sizeof(why));
-	free(text);
+	result = script_vm_load(m->script, from->path, from->text, from->bytes, why, sizeof(why));
 	if (result != SCRIPT_OK) {
 		snprintf(error, error_bytes, "map %s: %s (%s)", m->config.name, why,
 			script_result_name(result));

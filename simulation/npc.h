@@ -8,13 +8,22 @@
 
 #include "simulation/state.h"
 
-/* Set-up. Loads the map's script, if it has one: m->script, m->npc_slots. Returns 0, or -errno with
- * one line in error. */
-int sim_npc_load(struct sim_map *m, const struct sw_config *config, const struct sim_links *links,
-	char *error, size_t error_bytes);
+struct sim_npc_script {
+	const char *path, *text; /* path for messages only */
+	size_t bytes;
+	uint32_t memory_bytes;
+	void *region;               /* memory_bytes, see script_config */
+	_Atomic uint64_t *counters; /* likewise */
+	struct script_watchdog *watchdog;
+};
 
-/* Set-up, when the map's tables stand. Puts the NPCs on the map. Returns 0, or -EINVAL with a line
- * in error: an NPC that stands outside. */
+/* The builder. Makes the map's VM and loads its script: m->script, m->npc_slots. Returns 0, or
+ * -errno with one line in error. */
+int sim_npc_load(
+	struct sim_map *m, const struct sim_npc_script *from, char *error, size_t error_bytes);
+
+/* The builder, when the map's tables stand. Puts the NPCs on the map. Returns 0, or -EINVAL with a
+ * line in error: an NPC that stands outside. */
 int sim_npc_place(struct sim_map *m, char *error, size_t error_bytes);
 
 /* The shard's thread. A player clicked an NPC. Returns whether its handler ran to the end (or there

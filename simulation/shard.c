@@ -5,11 +5,7 @@
 #include "common/check.h"
 #include "simulation/client_message.h"
 #include "simulation/cycles.h"
-#include "simulation/entity.h"
-#include "simulation/interest.h"
-#include "simulation/npc.h"
-#include "simulation/random.h"
-#include "simulation/script/script.h"
+#include "simulation/instance.h"
 #include "simulation/state.h"
 
 #define X_SUM(id, name, kind, help) {name, help, kind},
@@ -31,27 +27,8 @@ static void *take(struct layout *layout, size_t bytes)
 	return layout->base ? layout->base + at : NULL;
 }
 
-/* The sum: what each table of a map takes. P player slots (players_max, an eighth and 64 more for
- * those that have left and are still known), N NPCs, M monsters, E = P + N + M, C cells. */
-static void lay_out_map(struct layout *l, struct sim_map *m)
-{
-	size_t slots = m->slots, players = m->player_slots;
-
-	m->entities = take(l, slots * sizeof(*m->entities));                    /* E x 80 B */
-	m->players_table = take(l, players * sizeof(*m->players_table));        /* P x 352 B */
-	m->known = take(l, players * m->known_words * sizeof(*m->known));       /* P x E / 8 B */
-	m->npcs = take(l, (size_t)m->npc_slots * sizeof(*m->npcs));             /* N x 40 B */
-	m->monsters = take(l, (size_t)m->monster_slots * sizeof(*m->monsters)); /* M x 8 B */
-	m->cells = take(l, (size_t)m->columns * m->rows * sizeof(*m->cells));   /* C x 16 B */
-	m->cell_bytes = take(l, slots * SIM_RECORD_MAX);                        /* E x 31 B */
-	m->moved = take(l, slots * sizeof(*m->moved));                          /* E x 4 B */
-	m->free_slots = take(l, players * sizeof(*m->free_slots));              /* P x 4 B */
-	m->order = take(l, players * sizeof(*m->order));                        /* P x 4 B */
-	m->picked = take(l, slots * sizeof(*m->picked));                        /* E x 4 B */
-	m->actions = take(l, (size_t)m->actions_max * sizeof(*m->actions));     /* 2 P x 16 B */
-}
-
-/* The sum of a shard: its maps' tables, and per ring what waits on this side. W workers. */
+/* The sum of a shard: who sits where, and per ring what waits on this side. W workers. Its maps
+ * bring their own (instance.c). */
 static void lay_out_shard(struct layout *l, struct sim_shard *s, uint32_t outbox_slots)
 {
 	uint32_t workers = s->links.workers;
@@ -70,51 +47,6 @@ static void lay_out_shard(struct layout *l, struct sim_shard *s, uint32_t outbox
 	}
 	s->control.batch = take(l, SIM_SCRATCH_SLOTS * MSG_SLOT_BYTES); /* 16 KiB */
 	s->world.batch = take(l, SIM_SCRATCH_SLOTS * MSG_SLOT_BYTES);   /* 16 KiB */
-	for (uint32_t i = 0; i < s->map_count; i++)
-		lay_out_map(l, &s->maps[i]);
-}
-
-/* m->npc_slots is known: the script has been loaded. */
-static void size_map(struct sim_map *m)
-{
-	const struct config_map *config = &m->config;
-	uint32_t cell_mm = (config->view_m * 1000 * 4 + 6) / 7;
-
-	m->rules = (struct sw_move_map){.width_mm = config->width_m * 1000,
-		.height_mm = config->height_m * 1000,
-		.tick_hz = config->tick_hz};
-	for (;; cell_mm += cell_mm / 4 + 1) {
-		m->columns = (m->rules.width_mm + cell_mm - 1) / cell_mm;
-		m->rows = (m->rules.height_mm + cell_mm - 1) / cell_mm;
-		if ((uint64_t)m->columns * m->rows <= SIM_CELLS_MAX)
-			break;
-	}
-	m->cell_mm = cell_mm;
-	m->margin_mm = cell_mm / 8;
-	m->bucket_scale = (uint32_t)(((uint64_t)SIM_BUCKETS << 32) /
-				     ((SIM_CELL_RADIUS + 1) * cell_mm + 2 * m->margin_mm));
-	m->player_slots = config->players_max + config->players_max / 8 + 64;
-	m->monster_slots = config->monsters;
-	m->slots = m->player_slots + m->npc_slots + m->monster_slots;
-	m->known_words = (m->slots + 63) / 64;
-	m->actions_max = 2 * m->player_slots;
-	m->period_ns = NS_PER_S / config->tick_hz;
-}
-
-static void start_map(struct sim_map *m, uint64_t now_ns)
-{
-	m->due_ns = now_ns + m->period_ns;
-	for (uint32_t i = 0; i < m->slots; i++)
-		m->entities[i].cell = SIM_NONE;
-	for (uint32_t i = 0; i < m->columns * m->rows; i++)
-		m->cells[i].head = SIM_NONE;
-	for (uint32_t i = 0; i < m->player_slots; i++)
-		m->free_slots[i] = i;
-	m->free_count = m->player_slots;
-	for (uint32_t i = 0; i < m->monster_slots; i++)
-		sim_entity_appear(m, m->player_slots + m->npc_slots + i, SIM_MONSTER,
-			(int32_t)sim_random_below(&m->random, m->rules.width_mm),
-			(int32_t)sim_random_below(&m->random, m->rules.height_mm), 0);
 }
 
 static void take_config(struct sim_shard *s, const struct sw_config *config)
@@ -147,41 +79,44 @@ static void connect(struct sim_shard *s)
 	};
 }
 
+/* The maps of a shard without a shared table: all that are for it run from the start. */
+static int open_own(
+	struct sim_shard *s, const struct sw_config *config, char *error, size_t error_bytes)
+{
+	s->instances = s->own_instances =
+		sim_instances_new(config, s->links.watchdog, s->seed, error, error_bytes);
+	if (!s->instances)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < config->map_count; i++) {
+		uint32_t id = instance_id(instance_first(config, i), 1), shard;
+
+		shard = config->maps[i].shard == CONFIG_SHARD_ANY ? 0 : config->maps[i].shard;
+		if (shard != s->index)
+			continue;
+		if (sim_instance_build(s->instances, id, error, error_bytes))
+			return -EINVAL;
+		sim_map_open(s, sim_instance_take(s->instances, id));
+	}
+	return 0;
+}
+
 struct sim_shard *sim_shard_new(const struct sw_config *config, uint32_t index,
 	const struct sim_links *links, uint64_t seed, uint64_t now_ns, char *error,
 	size_t error_bytes)
 {
-	struct sim_shard *s = calloc(1, sizeof(*s));
+	struct sim_shard *s = aligned_alloc(64, (sizeof(*s) + 63) & ~(size_t)63);
 	struct layout layout = {0};
 
 	CHECK(links->workers >= 1 && links->workers <= CONFIG_LCORES_MAX);
 	if (!s)
 		goto no_memory;
-	s->maps = calloc(config->map_count ? config->map_count : 1, sizeof(*s->maps));
-	if (!s->maps)
-		goto no_memory;
+	memset(s, 0, sizeof(*s));
 	s->index = index;
 	s->links = *links;
 	s->seed = seed;
-	s->start_ns = s->now_ns = now_ns;
+	s->start_ns = s->now_ns = s->window_ns = now_ns;
 	s->start_cycles = sim_cycles();
 	take_config(s, config);
-	for (uint32_t i = 0; i < config->map_count; i++) {
-		struct sim_map *m = &s->maps[s->map_count];
-		uint64_t mix = seed + i * 0x632be59bd9b4e019ull;
-
-		if (config->maps[i].shard != index)
-			continue;
-		m->shard = s;
-		m->config = config->maps[i];
-		m->index = i;
-		m->number = s->map_count++;
-		m->random =
-			sim_random(&mix); /* each map its own; a script may draw while it loads */
-		if (sim_npc_load(m, config, links, error, error_bytes))
-			goto fail;
-		size_map(m);
-	}
 	lay_out_shard(&layout, s, config->rings.slots);
 	s->memory_bytes = layout.used;
 	s->memory = aligned_alloc(64, layout.used);
@@ -193,15 +128,12 @@ struct sim_shard *sim_shard_new(const struct sw_config *config, uint32_t index,
 	lay_out_shard(&layout, s, config->rings.slots);
 	connect(s);
 	memset(s->seats, 0xff, (size_t)links->workers * s->peers_max * sizeof(*s->seats));
-	for (uint32_t i = 0; i < s->map_count; i++) {
-		start_map(&s->maps[i], now_ns);
-		if (sim_npc_place(&s->maps[i], error, error_bytes))
-			goto fail;
-	}
+	s->instances = links->instances;
+	if (!s->instances && open_own(s, config, error, error_bytes))
+		goto fail;
 	return s;
 no_memory:
-	snprintf(error, error_bytes, "shard %u: no memory for its maps (%zu MiB)", index,
-		layout.used >> 20);
+	snprintf(error, error_bytes, "shard %u: no memory (%zu MiB)", index, layout.used >> 20);
 fail:
 	sim_shard_free(s);
 	return NULL;
@@ -211,11 +143,8 @@ void sim_shard_free(struct sim_shard *s)
 {
 	if (!s)
 		return;
-	for (uint32_t i = 0; i < s->map_count; i++)
-		if (s->maps[i].script)
-			script_vm_free(s->maps[i].script);
+	sim_instances_free(s->own_instances);
 	free(s->memory);
-	free(s->maps);
 	free(s);
 }
 
@@ -263,10 +192,7 @@ size_t sim_shard_bytes(const struct sim_shard *s)
 	return s->memory_bytes;
 }
 
-struct script_vm *sim_shard_script(const struct sim_shard *s, uint32_t i)
+const struct shard_gauges *sim_shard_gauges(const struct sim_shard *s)
 {
-	for (uint32_t at = 0; at < s->map_count; at++)
-		if (s->maps[at].script && !i--)
-			return s->maps[at].script;
-	return NULL;
+	return &s->gauges;
 }

@@ -1,5 +1,5 @@
-/* shard: one simulation shard. It owns the maps that the configuration gives it and everything on
- * them, and runs their ticks in slices.
+/* shard: one simulation shard. It owns the map instances that control has handed to it and
+ * everything on them, and runs their ticks in slices.
  *
  * Thread: sim_shard_new and sim_shard_free are the set-up thread's; sim_shard_step and
  * sim_shard_next_ns the shard's lcore's; the accessors any thread's, as said beside them.
@@ -27,9 +27,11 @@
 
 #include "common/config.h"
 #include "common/counter.h"
+#include "common/instance.h"
 #include "common/msg_ring.h"
 
 struct script_watchdog;
+struct sim_instances;
 
 /* The shard's rings; it is the one consumer of from_* and the one producer of to_* and log. Owned
  * by the caller, and freed after the shard. */
@@ -40,14 +42,17 @@ struct sim_links {
 	struct msg_ring *log; /* may be NULL: events are dropped and counted */
 	struct script_watchdog
 		*watchdog; /* may be NULL: the shard's maps may then have no script */
+	/* The node's instances; the shard begins without any and gets them by MSG_INSTANCE_OPEN.
+	 * NULL, for tests and benchmarks: it makes a table of its own and runs one instance of each
+	 * map that is for it, from the start. */
+	struct sim_instances *instances;
 };
 
 struct sim_shard;
 
-/* Builds shard `index` with its maps (config->maps[].shard == index), reserves and touches all its
- * memory (the sum stands in shard.c), loads the maps' scripts. config is copied as far as needed;
- * links are copied, the rings kept. now_ns is mono_ns: the first ticks are due one period later.
- * Returns NULL with one line in error: no memory, or a script or map that cannot be run. */
+/* Builds shard `index`, reserves and touches all its memory (the sum stands in shard.c). config is
+ * borrowed; links are copied, the rings kept. now_ns is mono_ns. Returns NULL with one line in
+ * error: no memory, or, with a table of its own, a script or map that cannot be run. */
 struct sim_shard *sim_shard_new(const struct sw_config *config, uint32_t index,
 	const struct sim_links *links, uint64_t seed, uint64_t now_ns, char *error,
 	size_t error_bytes);
@@ -77,10 +82,8 @@ uint64_t sim_shard_last_tick_end_ns(const struct sim_shard *shard);
 /* The same value as a place to read from any thread, until sim_shard_free. */
 const _Atomic uint64_t *sim_shard_last_tick_end(const struct sim_shard *shard);
 
-/* The counter sets of the maps' scripts, and the VMs for their log lines (script_vm_text_pop).
- * Returns NULL past the last. Any thread. */
-struct script_vm;
-struct script_vm *sim_shard_script(const struct sim_shard *shard, uint32_t i);
+/* How busy it is, for placement. Any thread, until sim_shard_free. */
+const struct shard_gauges *sim_shard_gauges(const struct sim_shard *shard);
 
 /* Bytes reserved, for the log line at start. Any thread. */
 size_t sim_shard_bytes(const struct sim_shard *shard);

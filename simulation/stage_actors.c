@@ -1,7 +1,8 @@
-/* Stage 6: NPCs and monsters. An NPC walks as its script's on_tick says; a monster wanders: it
- * rests or walks in a random direction for one to four seconds, by the same rules as a player,
- * slower. */
+/* Stage 6: a room's match rule, NPCs and monsters. An NPC walks as its script's on_tick says; a
+ * monster wanders: it rests or walks in a random direction for one to four seconds, by the same
+ * rules as a player, slower. */
 #include "simulation/entity.h"
+#include "simulation/match/match.h"
 #include "simulation/npc.h"
 #include "simulation/random.h"
 #include "simulation/state.h"
@@ -25,10 +26,14 @@ static void monster_tick(struct sim_map *m, uint32_t i)
 	sim_entity_walk(m, slot, SIM_MONSTER_MM_PER_S, monster->dx, monster->dy);
 }
 
-enum { NPCS, MONSTERS };
+enum { MATCH, NPCS, MONSTERS };
 
 bool sim_stage_actors(struct sim_shard *s, struct sim_map *m, struct sim_slice *slice)
 {
+	if (m->step == MATCH) {
+		slice->left -= sim_match_tick(s, m);
+		m->step = NPCS;
+	}
 	if (m->step == NPCS) {
 		if (!sim_npc_ticks(s, m, slice))
 			return false;

@@ -27,7 +27,9 @@ static bool autosave_due(const struct sim_map *m, uint32_t slot)
 	const struct sim_player *p = &m->players_table[slot];
 	const struct sim_entity *e = &m->entities[slot];
 
+	/* In a room what is saved is where it came from, and that stands already. */
 	return p->state == SIM_PLAYER_PRESENT && !(p->owed & SIM_OWE_SAVE) &&
+	       m->config.kind != CONFIG_MAP_ROOM &&
 	       (e->x_mm != p->saved_x_mm || e->y_mm != p->saved_y_mm ||
 		       e->heading != p->saved_heading);
 }
@@ -44,7 +46,7 @@ static uint64_t owed(const struct sim_shard *s)
 	uint64_t count = 0;
 
 	for (uint32_t i = 0; i < s->map_count; i++)
-		count += s->maps[i].life.count;
+		count += s->maps[i]->life.count;
 	return count;
 }
 

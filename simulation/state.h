@@ -15,6 +15,7 @@
 #include "common/config.h"
 #include "common/counter.h"
 #include "common/handle.h"
+#include "common/instance.h"
 #include "common/mono.h"
 #include "common/msg.h"
 #include "common/msg_ring.h"
@@ -23,6 +24,7 @@
 #include "simulation/costs.h"
 #include "simulation/outbox.h"
 #include "simulation/rules/move.h"
+#include "simulation/script/script.h"
 #include "simulation/shard.h"
 
 #define SIM_NONE UINT32_MAX
@@ -86,6 +88,9 @@ enum {
 	SIM_OWE_SAVE = 1 << 3,       /* world: MSG_POSITION_SAVE, leaving as the state says */
 	SIM_OWE_LEFT = 1 << 4,       /* control: MSG_PLAYER_LEFT, only after the save */
 	SIM_OWE_DISCONNECT = 1 << 5, /* dataplane */
+	SIM_OWE_UNROUTE = 1 << 6,    /* dataplane: nothing more here; answered with MSG_ROUTE_END */
+	SIM_OWE_TRANSFER =
+		1 << 7, /* control: MSG_PLAYER_TRANSFER, after the save and that answer */
 };
 
 enum sim_detail { SIM_DETAIL_WANTED, SIM_DETAIL_ASKED, SIM_DETAIL_ARRIVED, SIM_DETAIL_READY };
@@ -105,8 +110,11 @@ struct sim_player {
 	uint8_t actions;  /* in the map's queue */
 	uint8_t refusals; /* sent since the last tick */
 	bool leave_wanted, peer_gone, in_life, in_lazy;
-	bool rescan;  /* compare the whole view, not only the pending entities */
-	bool crowded; /* more is near than may be in view */
+	bool returning;    /* it was in this instance before */
+	bool transferring; /* leaves for another map of this node */
+	bool route_ended;  /* ... and the dataplane has said that nothing of its peer follows */
+	bool rescan;       /* compare the whole view, not only the pending entities */
+	bool crowded;      /* more is near than may be in view */
 	uint16_t payload_bytes_max;
 	uint16_t queued_slots; /* of reliable messages in the shard's queue */
 	uint32_t silent_ticks;
@@ -127,9 +135,15 @@ struct sim_player {
 	uint16_t saved_heading;
 	uint8_t name_bytes;
 	char name[CHARACTER_NAME_BYTES];
-	int32_t join_x_mm, join_y_mm;
+	int32_t join_x_mm, join_y_mm; /* where to be placed; when transferring, on the next map */
 	uint16_t join_heading;
 	bool join_has_position;
+	uint32_t stay; /* of the session on maps, from 0; clients name it in what they send */
+	/* Where it goes when its room ends, and what is saved meanwhile. */
+	int32_t return_x_mm, return_y_mm;
+	uint16_t return_heading;
+	char return_map[MAP_NAME_BYTES];
+	char next_map[MAP_NAME_BYTES]; /* when transferring */
 };
 
 struct sim_monster {
@@ -162,14 +176,27 @@ struct sim_list {
 	uint32_t head, tail, count;
 };
 
-struct script_vm;
+struct sim_match_rule;
+
+/* A room's match (match/match.h). */
+struct sim_match {
+	const struct sim_match_rule *rule; /* NULL: a persistent map */
+	void *state;                       /* [rule->state_bytes], zero when the room opens */
+	bool locked, closing, ending;
+	bool over;       /* ended, and nobody is left: to be retired */
+	uint8_t told;    /* enum instance_state that control knows */
+	uint32_t cursor; /* players are sent home from this slot on */
+};
 
 struct sim_map {
 	struct sim_shard *shard;
 	const char *name; /* in map->config */
 	struct config_map config;
 	uint32_t index;  /* in sw_config.maps; goes into MSG_PLAYER_JOINED */
-	uint32_t number; /* in shard->maps */
+	uint32_t number; /* its slot in the table of instances, and in shard->by_number */
+	uint32_t id;     /* common/instance.h */
+	struct instance_gauges *gauges;
+	struct sim_match match;
 	struct sw_move_map rules;
 	uint32_t cell_mm, margin_mm, columns, rows;
 	uint32_t bucket_scale; /* of sim_distance_bucket: 2^32 * SIM_BUCKETS / reach */
@@ -217,8 +244,9 @@ struct sim_map {
 	struct script_vm *script;
 };
 
-/* Where a peer plays: map number << 26 | slot, or SIM_NONE. */
-#define SIM_SEAT_BITS 26u
+/* Where a peer plays: map number << 24 | slot, or SIM_NONE, which no map is large enough for. */
+#define SIM_SEAT_BITS 24u
+_Static_assert(CONFIG_INSTANCES_MAX <= 1u << (32 - SIM_SEAT_BITS), "a map's number fits a seat");
 
 struct sim_inlet {
 	struct msg_ring *ring;
@@ -244,9 +272,12 @@ struct sim_shard {
 	uint64_t seed;
 	uint64_t now_ns;
 	bool stopping, stop_owed, stopped;
-	bool scripts_owned;
-	bool saves_held; /* the last save found the world ring full */
-	struct sim_map *maps;
+	bool owner_known;
+	struct script_owner owner; /* this thread, for the watchdog of its maps' scripts */
+	bool saves_held;           /* the last save found the world ring full */
+	struct sim_instances *instances, *own_instances;
+	struct sim_map *maps[CONFIG_INSTANCES_MAX]; /* [map_count], in the order they came */
+	struct sim_map *by_number[CONFIG_INSTANCES_MAX];
 	uint32_t map_count, map_next;
 	uint32_t *seats; /* [workers * peers_max], see SIM_SEAT_BITS */
 	struct sim_inlet dataplane[CONFIG_LCORES_MAX], control, world;
@@ -260,6 +291,8 @@ struct sim_shard {
 	_Atomic uint64_t counters[SIM_COUNTER_COUNT];
 	struct histogram tick_time, stage_time[SIM_STAGES];
 	_Atomic uint64_t last_tick_ns, last_tick_end_ns;
+	struct shard_gauges gauges;
+	uint64_t window_ns, busy_ns; /* of the load: since when, and work since then */
 	double ns_per_cycle;
 	uint64_t start_cycles, start_ns;
 
@@ -323,6 +356,11 @@ static inline uint32_t sim_slot_of_wire_id(const struct sim_map *m, uint32_t wir
 		       ? slot
 		       : SIM_NONE;
 }
+
+/* instance.c: a map that was handed over begins to run; one that has ended stops and goes back to
+ * control, so that the caller may not touch it any more. Both between ticks. */
+void sim_map_open(struct sim_shard *s, struct sim_map *m);
+void sim_map_retire(struct sim_shard *s, struct sim_map *m);
 
 /* The stages (stage_*.c). Each works until it is done (returns true) or the slice is spent (false),
  * and goes on at m->step and m->cursor, both 0 at its first call of a tick. */

@@ -2,6 +2,7 @@
 #include "common/log_events.h"
 #include "simulation/cycles.h"
 #include "simulation/inlet.h"
+#include "simulation/match/match.h"
 #include "simulation/script/script.h"
 #include "simulation/send.h"
 #include "simulation/state.h"
@@ -34,6 +35,7 @@ static void tick_begin(struct sim_shard *s, struct sim_map *m)
 		m->skipped = (uint32_t)(late_ns / m->period_ns);
 		m->due_ns += m->skipped * m->period_ns;
 		sim_count(s, SIM_TICKS_SKIPPED, m->skipped);
+		counter_add(&m->gauges->skipped, m->skipped);
 	}
 	m->tick += 1 + m->skipped;
 	m->beat++;
@@ -59,11 +61,19 @@ static void tick_end(struct sim_shard *s, struct sim_map *m)
 	histogram_add(&s->tick_time, total_ns);
 	counter_put(&s->last_tick_ns, total_ns);
 	counter_put(&s->last_tick_end_ns, s->now_ns);
-	if (total_ns > m->period_ns)
+	s->busy_ns += total_ns;
+	counter_put(&m->gauges->players, m->players);
+	counter_add(&m->gauges->ticks, 1);
+	counter_put(&m->gauges->tick_ns, total_ns);
+	counter_put(&m->gauges->tick_end_ns, s->now_ns);
+	if (total_ns > m->period_ns) {
+		counter_add(&m->gauges->overruns, 1);
 		sim_log(s, LOG_EVENT_TICK_LATE, m->index, m->tick, total_ns, m->period_ns);
+	}
 	sim_count(s, SIM_TICKS, 1);
 	m->running = false;
 	m->due_ns += m->period_ns;
+	m->match.over = sim_match_report(s, m);
 }
 
 /* Runs one slice of the map's tick. A stage that returns false with budget left is pacing itself.
@@ -110,10 +120,30 @@ static void stop_when_empty(struct sim_shard *s)
 /* The watchdog signals the thread that runs a VM: it must know this one. */
 static void own_scripts(struct sim_shard *s)
 {
+	if (!s->links.watchdog)
+		return;
+	script_owner_here(&s->owner);
 	for (uint32_t i = 0; i < s->map_count; i++)
-		if (s->maps[i].script)
-			script_vm_own(s->maps[i].script);
-	s->scripts_owned = true;
+		if (s->maps[i]->script)
+			script_vm_own_as(s->maps[i]->script, &s->owner);
+}
+
+/* The load that placement goes by: the share of each quarter of a second that went into ticks, new
+ * ones counted for a quarter of it. */
+static void measure_load(struct sim_shard *s)
+{
+	uint64_t passed_ns = s->now_ns - s->window_ns, permille;
+
+	if (passed_ns < NS_PER_S / 4)
+		return;
+	permille = s->busy_ns * 1000 / passed_ns;
+	permille = (3 * counter_get(&s->gauges.load_permille) + permille + 2) / 4;
+	counter_put(&s->gauges.load_permille, permille);
+	counter_put(&s->gauges.players, s->players);
+	s->window_ns = s->now_ns;
+	s->busy_ns = 0;
+	if (!s->map_count) /* nothing to tick is no sign of death */
+		counter_put(&s->last_tick_end_ns, s->now_ns);
 }
 
 bool sim_shard_step(struct sim_shard *s, uint64_t now_ns)
@@ -122,19 +152,24 @@ bool sim_shard_step(struct sim_shard *s, uint64_t now_ns)
 	bool work;
 
 	s->now_ns = now_ns;
-	if (!s->scripts_owned)
+	if (!s->owner_known)
 		own_scripts(s);
+	s->owner_known = true;
+	measure_load(s);
 	work = sim_inlets_drain(s, &drain);
 	work |= sim_send_retry(s);
 	stop_when_empty(s);
 	/* Maps take turns, so that one in overload costs the others no more than its slices. */
 	for (uint32_t i = 0; i < s->map_count; i++) {
-		struct sim_map *m = &s->maps[(s->map_next + i) % s->map_count];
+		uint32_t at = (s->map_next + i) % s->map_count;
+		struct sim_map *m = s->maps[at];
 
 		if (map_next_ns(m) > now_ns)
 			continue;
-		s->map_next = (m->number + 1) % s->map_count;
+		s->map_next = (at + 1) % s->map_count;
 		run_slice(s, m);
+		if (m->match.over)
+			sim_map_retire(s, m);
 		return true;
 	}
 	return work;
@@ -142,11 +177,12 @@ bool sim_shard_step(struct sim_shard *s, uint64_t now_ns)
 
 uint64_t sim_shard_next_ns(const struct sim_shard *s)
 {
-	uint64_t next = UINT64_MAX;
+	/* Without a map the load is still to be told. */
+	uint64_t next = s->map_count ? UINT64_MAX : s->window_ns + NS_PER_S / 4;
 
 	for (uint32_t i = 0; i < s->map_count; i++)
-		if (map_next_ns(&s->maps[i]) < next)
-			next = map_next_ns(&s->maps[i]);
+		if (map_next_ns(s->maps[i]) < next)
+			next = map_next_ns(s->maps[i]);
 	/* What waits for a full ring is tried again soon: no message tells when there is room. */
 	for (uint32_t w = 0; w < s->links.workers; w++)
 		if (s->outbox[w].messages && s->now_ns + NS_PER_MS < next)

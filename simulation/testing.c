@@ -159,6 +159,7 @@ static void read_send(struct test_shard *t, struct test_client *c, const struct 
 		c->x_mm = joined->x_mm;
 		c->y_mm = joined->y_mm;
 		c->joined_tick = joined->tick;
+		c->stay = joined->stay;
 		assert_int_equal(m->channel, SW_CHANNEL_SESSION);
 		assert_int_equal(m->flags, MSG_SEND_RELIABLE);
 		sw__joined__free_unpacked(joined, NULL);
@@ -218,6 +219,16 @@ static void read_worker(struct test_shard *t, struct msg_ring *ring)
 			switch (m->type) {
 			case MSG_PEER_ROUTE:
 				memcpy(&route, msg_payload(m), sizeof(route));
+				if (!route.route) { /* given up, for a transfer */
+					struct msg marker;
+
+					note(t, 'U');
+					msg_begin(&marker, MSG_ROUTE_END, m->peer, 0);
+					assert_true(msg_ring_push(
+						t->links.from_dataplane[handle_owner(m->peer)],
+						&marker));
+					break;
+				}
 				assert_int_equal(route.route, 1);
 				t->routes++;
 				note(t, 'R');
@@ -277,6 +288,15 @@ void test_read_control(struct test_shard *t)
 				t->left++;
 				t->left_session = left.session;
 				note(t, 'l');
+				break;
+			case MSG_PLAYER_TRANSFER:
+				memcpy(&t->transfer, msg_payload(m), sizeof(t->transfer));
+				t->transfers++;
+				note(t, 't');
+				break;
+			case MSG_INSTANCE_STATE:
+				memcpy(&t->instance, msg_payload(m), sizeof(t->instance));
+				note(t, 'i');
 				break;
 			case MSG_SHARD_STOPPED:
 				t->stopped++;

@@ -23,7 +23,7 @@ struct test_client {
 	uint64_t peer, session;
 	bool here; /* between the join and its last message */
 	bool idle; /* updates are not read: to save time in crowds */
-	uint32_t actor_id, joined_tick;
+	uint32_t actor_id, joined_tick, stay;
 	bool detail;
 	uint32_t refused_action, refused_reason, refusals;
 	int32_t x_mm, y_mm; /* own, by the last update */
@@ -53,10 +53,14 @@ struct test_shard {
 	bool answer_details;         /* play the world thread */
 	uint32_t routes, joined, left, refused, refused_reason, stopped;
 	uint64_t left_session;
+	uint32_t transfers;
+	struct msg_player_transfer transfer; /* the last one */
+	struct msg_instance instance;        /* the last state of an instance */
 	uint32_t saves, leaving_saves, detail_queries;
 	struct msg_position_save last_save;
 	/* The order of what leaves the shard, as letters: R route, J Joined, j to control, S save,
-	 * L leaving save, l left, D disconnect. Kept up to its size. */
+	 * L leaving save, l left, D disconnect, U route given up, t transfer, i instance state.
+	 * Kept up to its size. */
 	char order[256];
 	uint32_t order_count;
 };

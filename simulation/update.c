@@ -161,6 +161,7 @@ uint32_t sim_update_step(struct sim_shard *s, struct sim_map *m, uint32_t slot)
 		return SIM_COST_SLOT;
 	at = wire_u32(at, 1, m->tick);
 	at = wire_u32(at, 2, p->applied_sequence);
+	at = wire_u32(at, 4, p->stay);
 	if (at + bytes <= end) {
 		at = copy_rows(m, &window, at);
 	} else {

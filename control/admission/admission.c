@@ -159,7 +159,8 @@ static void take_over_or_load(struct adm *adm, struct session *session, uint64_t
 	holder->waiter = session->index;
 	session->waits_for = holder->index;
 	session_move(&adm->table, session, SESSION_WAITING, now_ns);
-	if (holder->state == SESSION_LOADING) /* no shard has it: the next can go on at once */
+	if (holder->state == SESSION_LOADING ||
+		holder->state == SESSION_PLACING) /* no shard has it: the next can go on at once */
 		adm_refuse(adm, holder, ADM_C_REFUSED_REPLACED, 0, now_ns);
 	else if (holder->state != SESSION_LEAVING)
 		adm_leave(adm, holder, SW_REASON_REPLACED, now_ns);
@@ -188,56 +189,6 @@ bool adm_claimed(struct adm *adm, uint64_t handle, enum adm_claim claim, uint64_
 
 /* ---- the world's answer ---- */
 
-static const struct config_map *map_find(const struct adm *adm, const char *name)
-{
-	for (uint32_t i = 0; i < adm->config->map_count; i++)
-		if (!strncmp(adm->config->maps[i].name, name, MAP_NAME_BYTES) &&
-			adm->config->maps[i].shard < adm->shards)
-			return &adm->config->maps[i];
-	return NULL;
-}
-
-static void join(struct adm *adm, struct session *session,
-	const struct msg_character_loaded *loaded, uint64_t now_ns)
-{
-	const struct config_map *saved = loaded->map[0] ? map_find(adm, loaded->map) : NULL;
-	const struct config_map *map =
-		saved ? saved : map_find(adm, adm->config->admission.first_map);
-	struct msg_player_join body = {.session = session_handle(session),
-		.character_id = session->ticket.character_id,
-		.epoch = loaded->epoch,
-		.realm_id = session->ticket.realm_id,
-		.payload_bytes_max = session->payload_bytes_max};
-	uint8_t data[REPLY_BYTES_MAX];
-	struct msg message[BODY_SLOTS];
-
-	if (!map) {
-		adm_refuse(adm, session, ADM_C_REFUSED_NO_MAP, ADM_RETRY_MS, now_ns);
-		return;
-	}
-	/* A position means something on its own map only. */
-	if (saved && loaded->has_position) {
-		body.has_position = 1;
-		body.x_mm = loaded->x_mm;
-		body.y_mm = loaded->y_mm;
-		body.heading = loaded->heading;
-	}
-	memcpy(body.map, map->name, sizeof(body.map));
-	memcpy(body.name, loaded->name[0] ? loaded->name : session->ticket.name, sizeof(body.name));
-	body.name[sizeof(body.name) - 1] = 0;
-	session->epoch = loaded->epoch;
-	session->shard = map->shard;
-	adm_count(adm, ADM_C_ADMITTED);
-	/* Before the join, so that it is usually the first that the client hears. */
-	adm_send_bytes(adm, session->peer, data,
-		reply_admitted(data, body.character_id, body.map, adm->config->node.name));
-	session_move(&adm->table, session, SESSION_JOINING, now_ns);
-	memcpy(msg_begin(message, MSG_PLAYER_JOIN, session->peer, sizeof(body)), &body,
-		sizeof(body));
-	message->subject = body.session;
-	adm->ops.to_shard(adm->ops.ctx, session->shard, message);
-}
-
 void adm_from_world(struct adm *adm, const struct msg *message, uint64_t now_ns)
 {
 	struct msg_character_loaded body;
@@ -255,7 +206,7 @@ void adm_from_world(struct adm *adm, const struct msg *message, uint64_t now_ns)
 	}
 	switch (body.result) {
 	case MSG_LOAD_OK:
-		join(adm, session, &body, now_ns);
+		adm_place_loaded(adm, session, &body, now_ns);
 		break;
 	case MSG_LOAD_WRONG_ACCOUNT:
 		adm_refuse(adm, session, ADM_C_REFUSED_WRONG_ACCOUNT, 0, now_ns);
@@ -275,7 +226,11 @@ static void on_joined(struct adm *adm, struct session *session, uint64_t now_ns)
 	if (session->state != SESSION_JOINING)
 		return; /* it is to leave already: MSG_PLAYER_LEFT follows */
 	adm_count(adm, ADM_C_JOINED);
+	adm_journey_end(adm, session);
 	session_move(&adm->table, session, SESSION_IN, now_ns);
+	if (session->present) /* it has come from another map */
+		return;
+	session->present = true;
 	now_here = adm_presence_of(session);
 	adm->ops.arrived(adm->ops.ctx, &now_here);
 }
@@ -284,11 +239,12 @@ static void on_joined(struct adm *adm, struct session *session, uint64_t now_ns)
 static void on_shard_without(
 	struct adm *adm, struct session *session, uint32_t refusal, uint64_t now_ns)
 {
-	struct adm_presence was = adm_presence_of(session);
 	uint32_t reason = session->end_reason;
 
 	switch (session->state) {
 	case SESSION_JOINING:
+		if (refusal && adm_place_again(adm, session, refusal, now_ns))
+			return;
 		if (refusal) {
 			adm_refuse_as(adm, session, ADM_C_REFUSED_MAP_REFUSED, refusal,
 				ADM_RETRY_MS, now_ns);
@@ -296,7 +252,6 @@ static void on_shard_without(
 		}
 		break;
 	case SESSION_IN:
-		adm->ops.departed(adm->ops.ctx, &was);
 		break;
 	case SESSION_LEAVING:
 		/* The shard tells the peer why; in case it never had it, so do we. */
@@ -310,15 +265,50 @@ static void on_shard_without(
 	adm_end(adm, session, reason, now_ns);
 }
 
+/* The player is off its map and saved, and wants to go on. If it is to leave anyway, that was it.
+ */
+static void on_transfer(
+	struct adm *adm, struct session *session, const struct msg *message, uint64_t now_ns)
+{
+	struct msg_player_transfer body;
+
+	memcpy(&body, msg_payload(message), sizeof(body));
+	adm_count(adm, ADM_C_TRANSFERS);
+	if (session->state != SESSION_IN)
+		on_shard_without(adm, session, 0, now_ns);
+	else if (adm->stopping)
+		adm_refuse(adm, session, ADM_C_REFUSED_STOPPING, 0, now_ns);
+	else
+		adm_place_transfer(adm, session, &body, now_ns);
+}
+
+static uint32_t bytes_wanted(uint16_t type)
+{
+	switch (type) {
+	case MSG_PLAYER_JOINED:
+		return sizeof(struct msg_player_joined);
+	case MSG_PLAYER_REFUSED:
+		return sizeof(struct msg_player_refused);
+	case MSG_PLAYER_LEFT:
+		return sizeof(struct msg_player_left);
+	case MSG_PLAYER_TRANSFER:
+		return sizeof(struct msg_player_transfer);
+	default:
+		return 0;
+	}
+}
+
 void adm_from_shard(struct adm *adm, uint32_t shard, const struct msg *message, uint64_t now_ns)
 {
 	struct session *session;
 	uint64_t handle;
 
-	/* All three begin with the session. */
-	if ((message->type != MSG_PLAYER_JOINED && message->type != MSG_PLAYER_REFUSED &&
-		    message->type != MSG_PLAYER_LEFT) ||
-		message->payload_bytes < sizeof(struct msg_player_joined)) {
+	if (message->type == MSG_INSTANCE_STATE) {
+		director_from_shard(adm->director, shard, message, now_ns);
+		return;
+	}
+	/* All of them begin with the session. */
+	if (!bytes_wanted(message->type) || message->payload_bytes != bytes_wanted(message->type)) {
 		adm_count(adm, ADM_C_STALE);
 		return;
 	}
@@ -333,8 +323,14 @@ void adm_from_shard(struct adm *adm, uint32_t shard, const struct msg *message, 
 	if (message->type == MSG_PLAYER_JOINED) {
 		on_joined(adm, session, now_ns);
 	} else if (message->type == MSG_PLAYER_LEFT) {
+		struct msg_player_left body;
+
+		memcpy(&body, msg_payload(message), sizeof(body));
 		adm_count(adm, ADM_C_LEFT);
+		adm_left_remember(adm, &body);
 		on_shard_without(adm, session, 0, now_ns);
+	} else if (message->type == MSG_PLAYER_TRANSFER) {
+		on_transfer(adm, session, message, now_ns);
 	} else {
 		struct msg_player_refused body;
 
@@ -366,7 +362,8 @@ static void on_gone(struct adm *adm, const struct msg *message, uint64_t now_ns)
 	case SESSION_LEAVING:
 		break;
 	default:
-		adm_release(adm, session); /* it never got to its map */
+		if (!session->stay) /* it never got to its map */
+			adm_release(adm, session);
 		adm_end(adm, session, SW_REASON_NONE, now_ns);
 	}
 }
@@ -406,6 +403,9 @@ void adm_tick(struct adm *adm, uint64_t now_ns)
 		adm_refuse(adm, session, ADM_C_REFUSED_TAKEOVER_TIMEOUT, ADM_RETRY_MS, now_ns);
 	while ((session = overdue(adm, SESSION_LOADING, now_ns, ADM_STEP_DEADLINE_MS)))
 		adm_refuse(adm, session, ADM_C_REFUSED_WORLD_TIMEOUT, ADM_RETRY_MS, now_ns);
+	adm_place_waiting(adm, now_ns);
+	while ((session = overdue(adm, SESSION_PLACING, now_ns, ADM_PLACING_DEADLINE_MS)))
+		adm_refuse(adm, session, ADM_C_REFUSED_NO_INSTANCE, ADM_RETRY_MS, now_ns);
 	while ((session = overdue(adm, SESSION_JOINING, now_ns, ADM_STEP_DEADLINE_MS))) {
 		adm_count(adm, ADM_C_REFUSED_JOIN_TIMEOUT);
 		adm_leave(adm, session, SW_REASON_TRY_LATER, now_ns);
@@ -422,11 +422,12 @@ void adm_tick(struct adm *adm, uint64_t now_ns)
 void adm_stop(struct adm *adm, uint64_t now_ns)
 {
 	/* Those that wait first: else the end of an older session would send the next one on. */
-	static const enum session_state states[] = {
-		SESSION_WAITING, SESSION_CONNECTED, SESSION_CLAIMING, SESSION_LOADING};
+	static const enum session_state states[] = {SESSION_WAITING, SESSION_CONNECTED,
+		SESSION_CLAIMING, SESSION_LOADING, SESSION_PLACING};
 	struct session *session;
 
 	adm->stopping = true;
+	director_stop(adm->director);
 	for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++)
 		while ((session = session_oldest(&adm->table, states[i])))
 			adm_refuse(adm, session, ADM_C_REFUSED_STOPPING, ADM_RETRY_MS, now_ns);
@@ -455,7 +456,7 @@ const struct counter_set *adm_counters(const struct adm *adm)
 }
 
 struct adm *adm_new(const struct sw_config *config, uint32_t workers, uint32_t shards,
-	const struct adm_ops *ops)
+	struct director *director, const struct adm_ops *ops)
 {
 	/* Twice the peers: a session whose peer is gone may still wait for its save while the
 	 * dataplane gives the peer's slot to the next. */
@@ -465,11 +466,13 @@ struct adm *adm_new(const struct sw_config *config, uint32_t workers, uint32_t s
 	CHECK(workers > 0 && shards > 0 && sessions < UINT32_MAX / 4);
 	if (!adm)
 		return NULL;
-	if (!session_table_init(&adm->table, (uint32_t)sessions)) {
-		free(adm);
+	if (!session_table_init(&adm->table, (uint32_t)sessions) ||
+		!adm_places_init(adm, (uint32_t)sessions)) {
+		adm_free(adm);
 		return NULL;
 	}
 	adm->config = config;
+	adm->director = director;
 	adm->workers = workers;
 	adm->shards = shards;
 	adm->ops = *ops;
@@ -484,5 +487,6 @@ void adm_free(struct adm *adm)
 	if (!adm)
 		return;
 	session_table_fini(&adm->table);
+	adm_places_fini(adm);
 	free(adm);
 }

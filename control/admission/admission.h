@@ -1,8 +1,11 @@
 /* admission: from a finished handshake to a player on a map, and back.
  *
  *   MSG_PEER_CONNECTED -> Hello -> version, ticket -> a place under players_max -> the ticket's
- * single use (Redis) -> the character's older session leaves -> MSG_CHARACTER_LOAD -> map ->
- *   MSG_PLAYER_JOIN and Admitted -> MSG_PLAYER_JOINED ... MSG_PLAYER_LEFT, MSG_PEER_GONE
+ *   single use (Redis) -> the character's older session leaves -> MSG_CHARACTER_LOAD -> an instance
+ *   of the map (director.h) -> MSG_PLAYER_JOIN and Admitted -> MSG_PLAYER_JOINED ...
+ *   MSG_PLAYER_LEFT, MSG_PEER_GONE
+ *
+ * MSG_PLAYER_TRANSFER takes a player from JOINED back to "an instance of the map", of another one.
  *
  * One session per connection, at most one session per character past WAITING. A connection that
  * ends at any of these steps is followed up; messages about a session that is no more are
@@ -26,6 +29,7 @@
 #include "common/msg.h"
 #include "control/admission/hello.h"
 #include "control/admission/ticket.h"
+#include "control/director/director.h"
 
 /* More such messages (hello.h) from one client end it. */
 #define ADM_STRIKES_MAX 4u
@@ -33,6 +37,8 @@
 #define ADM_RETRY_MS 2000u
 /* Longest wait for the world, for a shard, or for the older session. */
 #define ADM_STEP_DEADLINE_MS 30000u
+/* Longest wait for an instance that is being prepared. */
+#define ADM_PLACING_DEADLINE_MS 10000u
 /* A refused peer that has not taken its disconnect by then is cut off. */
 #define ADM_ENDED_DEADLINE_MS 10000u
 
@@ -47,6 +53,8 @@
 	X(ADMITTED, "admitted", COUNTER_SUM, "logins that were sent on to a map")                  \
 	X(JOINED, "joined", COUNTER_SUM, "players that a shard put on its map")                    \
 	X(LEFT, "left", COUNTER_SUM, "players that a shard saved and took off its map")            \
+	X(TRANSFERS, "transfers", COUNTER_SUM, "players that left a map for another one of this node") \
+	X(TURNED_BACK, "turned_back", COUNTER_SUM, "transfers whose map could not be had: on to where they came from, or the first map") \
 	X(TAKEOVERS, "takeovers", COUNTER_SUM, "older sessions that a new login of their character ended") \
 	X(RELEASES, "ticket_releases", COUNTER_SUM, "tickets that were given their use back")      \
 	X(CUT_OFF, "cut_off", COUNTER_SUM, "refused peers that did not take their disconnect")     \
@@ -68,7 +76,9 @@
 	X(WORLD_AWAY, "world_away", TRY_LATER, "the database is away")                             \
 	X(WORLD_TIMEOUT, "world_timeout", TRY_LATER, "the world did not answer in time")           \
 	X(NO_MAP, "no_map", MAP_UNAVAILABLE, "neither the saved map nor first_map is served here") \
-	X(MAP_REFUSED, "map_refused", MAP_UNAVAILABLE, "the shard refused the player, such as for a full map") \
+	X(NO_ROOM, "no_room", MAP_UNAVAILABLE, "every instance of the map is full or closing, and no more may run") \
+	X(NO_INSTANCE, "no_instance", MAP_UNAVAILABLE, "no instance of the map was ready in time") \
+	X(MAP_REFUSED, "map_refused", MAP_UNAVAILABLE, "the shard refused the player, such as for a full map, and no other instance could take it") \
 	X(JOIN_TIMEOUT, "join_timeout", TRY_LATER, "the shard did not answer in time")             \
 	X(STOPPING, "stopping", SERVER_STOPPING, "the server is stopping")
 // clang-format on
@@ -114,10 +124,10 @@ struct adm_ops {
 
 struct adm;
 
-/* config: borrowed, for the life of adm. workers, shards: how many of each there are. Returns NULL
- * when memory is short. */
+/* config and director: borrowed, for the life of adm. workers, shards: how many of each there are.
+ * Returns NULL when memory is short. */
 struct adm *adm_new(const struct sw_config *config, uint32_t workers, uint32_t shards,
-	const struct adm_ops *ops);
+	struct director *director, const struct adm_ops *ops);
 void adm_free(struct adm *adm);
 
 /* One message from a ring. wall_s: Unix seconds, for ticket expiry alone. Messages of types that do

@@ -45,8 +45,16 @@ static void set_up(void)
 	config.admission.hello_deadline_ms = 5000;
 	config.admission.ticket_key_count = 1;
 	config.admission.ticket_keys[0] = keys[0];
-	config.map_count = 1;
+	config.map_count = 2;
 	strcpy(config.maps[0].name, "m");
+	config.maps[0].players_max = 2;
+	config.maps[0].instances = 1;
+	config.maps[0].instances_max = 2;
+	strcpy(config.maps[1].name, "r");
+	config.maps[1].kind = CONFIG_MAP_ROOM;
+	config.maps[1].players_max = 1;
+	config.maps[1].warm = 1;
+	config.maps[1].instances_max = 3;
 	strcpy(config.admission.first_map, "m");
 	for (uint32_t i = 0; i < 4; i++) {
 		struct ticket ticket = {.realm_id = 1,
@@ -160,27 +168,72 @@ static void hello(
 		now_ns, WALL);
 }
 
+/* ---- a builder that the script answers for ---- */
+
+static uint32_t ordered;
+
+static void build(void *ctx, uint32_t id)
+{
+	(void)ctx;
+	check(ordered == INSTANCE_NONE);
+	ordered = id;
+}
+
+static void built(struct director *director, bool good, uint64_t now_ns)
+{
+	uint32_t id = ordered;
+
+	ordered = INSTANCE_NONE;
+	if (id != INSTANCE_NONE)
+		director_built(director, id, good, now_ns);
+}
+
+static void instance_to_shard(void *ctx, uint32_t shard, const struct msg *message)
+{
+	(void)ctx;
+	check(shard == 0 && message->type == MSG_INSTANCE_OPEN);
+}
+
+static void load(void *ctx, uint32_t shard, struct placement_load *out)
+{
+	(void)ctx;
+	(void)shard;
+	(void)out;
+}
+
 /* Two bytes an event. */
 static void run_script(const uint8_t *data, size_t size)
 {
 	const struct adm_ops ops = {
 		NULL, to_dataplane, to_shard, to_world, claim, release, presence, presence};
-	struct adm *adm = adm_new(&config, 2, 1, &ops);
+	const struct director_ops director_ops = {NULL, build, instance_to_shard, load};
+	struct director *director = director_new(&config, 1, &director_ops);
+	struct adm *adm = adm_new(&config, 2, 1, director, &ops);
 	static struct msg_buffer buffer;
 	struct adm_presence due[4];
 	uint64_t now_ns = NS_PER_S;
 
-	check(adm != NULL);
+	check(adm != NULL && director != NULL);
+	ordered = INSTANCE_NONE;
+	director_start(director, now_ns);
 	for (; size >= 2; data += 2, size -= 2) {
-		uint8_t what = data[0] % 12, arg = data[1];
+		uint8_t what = data[0] % 16, arg = data[1];
 		uint64_t peer = handle_make(arg & 1, 1 + (arg >> 4), arg >> 1 & 7);
 		const struct msg_peer_connected connected = {.port = 1};
 		const struct msg_character_loaded loaded = {
 			.session = recent[arg & 3], .result = arg >> 2 & 3, .epoch = 1};
 		const struct msg_player_refused said = {
 			.session = recent[arg & 3], .reason = arg >> 2};
-		static const enum msg_type shard_types[] = {
-			MSG_PLAYER_JOINED, MSG_PLAYER_LEFT, MSG_PLAYER_REFUSED, MSG_NONE};
+		const struct msg_player_left left = {.session = recent[arg & 3],
+			.character_id = 1 + (arg >> 4 & 1),
+			.instance = instance_id(arg >> 2 & 7, 1 + (arg >> 5))};
+		const struct msg_player_transfer transfer = {.session = recent[arg & 3],
+			.character_id = 1 + (arg >> 4 & 1),
+			.instance = instance_id(arg >> 2 & 7, 1 + (arg >> 5)),
+			.map = {"mrx"[arg % 3]},
+			.return_map = {"m\0"[arg >> 7]}};
+		const struct msg_instance instance = {
+			instance_id(arg & 15, 1 + (arg >> 4 & 1)), arg >> 5};
 
 		now_ns += arg * NS_PER_MS;
 		if (what < 2)
@@ -201,14 +254,31 @@ static void run_script(const uint8_t *data, size_t size)
 				message(&buffer, MSG_CHARACTER_LOADED, 0, &loaded, sizeof(loaded)),
 				now_ns);
 		else if (what < 10)
-			adm_from_shard(adm, arg >> 7,
-				message(&buffer, shard_types[arg >> 2 & 3], 0, &said, sizeof(said)),
+			adm_from_shard(adm, 0,
+				what == 8 ? message(&buffer, MSG_PLAYER_JOINED, 0, &said,
+						    sizeof(said))
+				: arg & 4
+					? message(&buffer, MSG_PLAYER_LEFT, 0, &left, sizeof(left))
+					: message(&buffer, MSG_PLAYER_REFUSED, 0, &said,
+						  sizeof(said)),
 				now_ns);
 		else if (what == 10)
 			adm_from_dataplane(adm,
 				message(&buffer, MSG_PEER_PACKET, peer, data,
 					size < 40 ? size : 40),
 				now_ns, WALL);
+		else if (what == 11)
+			adm_from_shard(adm, 0,
+				message(&buffer, MSG_PLAYER_TRANSFER, 0, &transfer,
+					sizeof(transfer)),
+				now_ns);
+		else if (what == 12)
+			adm_from_shard(adm, 0,
+				message(&buffer, MSG_INSTANCE_STATE, 0, &instance,
+					sizeof(instance)),
+				now_ns);
+		else if (what < 15)
+			built(director, what == 13 || arg & 1, now_ns);
 		else if (arg == 255)
 			adm_stop(adm, now_ns);
 		else
@@ -217,6 +287,7 @@ static void run_script(const uint8_t *data, size_t size)
 		adm_presence_due(adm, now_ns, now_ns, due, 4);
 	}
 	adm_free(adm);
+	director_free(director);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -1,6 +1,6 @@
 /* admission_internal: the state of admission, and what its parts use of each other: admission.c
- * (what comes in), steps.c (what is sent, places, the character, how a session ends). Thread: one.
- */
+ * (what comes in), steps.c (what is sent, places, the character, how a session ends), place.c
+ * (which map instance). Thread: one. */
 #ifndef SW_CONTROL_ADMISSION_ADMISSION_INTERNAL_H
 #define SW_CONTROL_ADMISSION_ADMISSION_INTERNAL_H
 
@@ -8,14 +8,38 @@
 #include "control/admission/session.h"
 
 /* Room for the two larger bodies that admission sends. */
-#define BODY_SLOTS 3u
+#define BODY_SLOTS 4u
 _Static_assert(
 	sizeof(struct msg_player_join) <= BODY_SLOTS * MSG_SLOT_BYTES - MSG_HEAD_BYTES, "fits");
 _Static_assert(
 	sizeof(struct msg_character_load) <= BODY_SLOTS * MSG_SLOT_BYTES - MSG_HEAD_BYTES, "fits");
 
+/* Joins under way at once, and places remembered of those that left. */
+#define ADM_JOURNEYS_MAX 65536u
+
+/* One player's way to an instance. */
+struct journey {
+	struct msg_player_join join;
+	uint32_t definition;
+	uint32_t left;   /* the instance it was in before, if it is wanted back there */
+	uint32_t from;   /* of a transfer: the instance it comes from */
+	uint32_t avoid;  /* that has just refused it */
+	uint32_t reason; /* why; 0: none has */
+	uint32_t tries;
+	uint32_t next_free;
+	bool strict;    /* left or turn back */
+	bool transfer;  /* where it came from will do, too */
+	uint8_t turned; /* 1: on its way back, 2: to the first map */
+};
+
 struct adm {
 	const struct sw_config *config;
+	struct director *director;
+	struct journey *journeys;      /* [pool_max] */
+	struct msg_player_left *lefts; /* [pool_max], a ring */
+	struct map64 left_by_character;
+	uint32_t pool_max, journey_free, left_next;
+	uint64_t changes_seen; /* of the director */
 	uint32_t workers, shards;
 	struct adm_ops ops;
 	struct session_table table;
@@ -40,6 +64,31 @@ void adm_load(struct adm *adm, struct session *session, uint64_t now_ns);
 /* Gives the ticket its use back, if the session has it. */
 void adm_release(struct adm *adm, struct session *session);
 struct adm_presence adm_presence_of(const struct session *session);
+
+/* place.c */
+bool adm_places_init(struct adm *adm, uint32_t sessions);
+void adm_places_fini(struct adm *adm);
+/* NULL: too many are under way. */
+struct journey *adm_journey_new(struct adm *adm, struct session *session);
+void adm_journey_end(struct adm *adm, struct session *session);
+void adm_left_remember(struct adm *adm, const struct msg_player_left *body);
+/* The session's player is no longer where the director counts it. */
+void adm_instance_leave(struct adm *adm, struct session *session);
+/* The character is loaded; the player has left a map for another one. Each ends in JOINING, in
+ * PLACING, or refused. */
+void adm_place_loaded(struct adm *adm, struct session *session,
+	const struct msg_character_loaded *loaded, uint64_t now_ns);
+void adm_place_transfer(struct adm *adm, struct session *session,
+	const struct msg_player_transfer *transfer, uint64_t now_ns);
+/* For a session with a journey. */
+void adm_place(struct adm *adm, struct session *session, uint64_t now_ns);
+/* The instance refused: another one, if there is any. False: it cannot be helped. */
+bool adm_place_again(struct adm *adm, struct session *session, uint32_t reason, uint64_t now_ns);
+/* Those in PLACING, when something has changed. */
+void adm_place_waiting(struct adm *adm, uint64_t now_ns);
+
+/* The player is on no map any more: its presence goes. */
+void adm_depart(struct adm *adm, struct session *session);
 
 /* The session has no player on a shard (any more): to ENDED, or away if its peer is gone already.
  */

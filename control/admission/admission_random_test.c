@@ -27,10 +27,73 @@ struct model {
 	struct sent queue[512]; /* what admission sent and nobody has worked on yet */
 	uint32_t queued;
 	uint64_t on_shard[CHARACTERS + 1]; /* the session that has the character, 0: none */
+	uint32_t shard[CHARACTERS + 1], instance[CHARACTERS + 1], stay[CHARACTERS + 1];
+	uint32_t moves, rooms_ended;
 	uint64_t present[CHARACTERS + 1];
 };
 
 static struct model model;
+
+static bool runs(uint32_t instance, uint32_t shard)
+{
+	struct director_status status;
+
+	director_status(director, instance_slot(instance), &status);
+	return status.id == instance && status.running && status.shard == shard;
+}
+
+static void says_left(int character, uint64_t session)
+{
+	const struct msg_player_left left = {.session = session,
+		.character_id = (uint64_t)character,
+		.instance = model.instance[character]};
+	struct msg message;
+
+	memcpy(msg_begin(&message, MSG_PLAYER_LEFT, 0, sizeof(left)), &left, sizeof(left));
+	adm_from_shard(adm, model.shard[character], &message, now_ns);
+}
+
+/* Somebody goes through a portal, to a map that may be full, closing or unknown. */
+static void model_move(void)
+{
+	static const char *const maps[] = {"meadow", "caves", "arena", "nowhere", ""};
+	int c = 1 + (int)chance(CHARACTERS);
+	struct msg_player_transfer body = {.session = model.on_shard[c],
+		.character_id = (uint64_t)c,
+		.instance = model.instance[c],
+		.return_map = "meadow"};
+	struct msg message[3];
+
+	if (!model.on_shard[c] || !runs(model.instance[c], model.shard[c]))
+		return;
+	strcpy(body.map, maps[chance(5)]);
+	model.on_shard[c] = 0;
+	model.moves++;
+	memcpy(msg_begin(message, MSG_PLAYER_TRANSFER, 0, sizeof(body)), &body, sizeof(body));
+	adm_from_shard(adm, model.shard[c], message, now_ns);
+}
+
+/* A room closes, and ends once nobody is in it. */
+static void model_room(void)
+{
+	uint32_t slot = chance(director_slots(director));
+	struct director_status status;
+	struct msg message;
+	struct msg_instance body;
+	bool empty = true;
+
+	director_status(director, slot, &status);
+	if (config.maps[status.definition].kind != CONFIG_MAP_ROOM || !status.running)
+		return;
+	for (int c = 1; c <= CHARACTERS; c++)
+		empty &= !model.on_shard[c] || model.instance[c] != status.id;
+	body = (struct msg_instance){status.id, empty       ? INSTANCE_ENDED
+						: chance(2) ? INSTANCE_LOCKED
+							    : INSTANCE_CLOSING};
+	model.rooms_ended += empty;
+	memcpy(msg_begin(&message, MSG_INSTANCE_STATE, 0, sizeof(body)), &body, sizeof(body));
+	adm_from_shard(adm, status.shard, &message, now_ns);
+}
 
 static void model_answer(struct sent *entry)
 {
@@ -52,19 +115,25 @@ static void model_answer(struct sent *entry)
 		memcpy(&join, msg_payload(entry->message), sizeof(join));
 		/* What all this is for. */
 		assert_int_equal(model.on_shard[join.character_id], 0);
-		if (!chance(6)) {
-			shard_says(0, MSG_PLAYER_REFUSED, join.session, 0);
+		/* An instance that has ended meanwhile is refused like a full one. */
+		if (!chance(6) || !runs(join.instance, entry->index)) {
+			shard_says(entry->index, MSG_PLAYER_REFUSED, join.session, 0);
 			return;
 		}
 		model.on_shard[join.character_id] = join.session;
-		shard_says(0, MSG_PLAYER_JOINED, join.session, 1);
+		model.shard[join.character_id] = entry->index;
+		model.instance[join.character_id] = join.instance;
+		model.stay[join.character_id] = join.stay;
+		shard_says(entry->index, MSG_PLAYER_JOINED, join.session, 1);
 	} else if (entry->to == 's') {
 		for (int c = 1; c <= CHARACTERS; c++)
 			if (model.on_shard[c] == entry->session) {
+				uint32_t repeats = 1 + chance(2);
+
+				assert_int_equal(model.shard[c], entry->index);
 				model.on_shard[c] = 0;
-				shard_says(0, MSG_PLAYER_LEFT, entry->session, 0);
-				if (chance(2))
-					shard_says(0, MSG_PLAYER_LEFT, entry->session, 0);
+				while (repeats--)
+					says_left(c, entry->session);
 			}
 	} else if (entry->to == 'd' && entry->message[0].type == MSG_PEER_DISCONNECT) {
 		uint32_t i = handle_index(entry->message[0].peer);
@@ -79,7 +148,7 @@ static void model_answer(struct sent *entry)
 static void model_take_sent(void)
 {
 	for (uint32_t i = 0; i < sent_count; i++) {
-		if (sent[i].to == 'a' || sent[i].to == 'p' || sent[i].to == 'r')
+		if (strchr("apro", sent[i].to))
 			continue;
 		assert_true(model.queued < 512);
 		model.queue[model.queued++] = sent[i];
@@ -131,11 +200,24 @@ static void test_random(void **state)
 		random_state = (seed + round) * 0x9e3779b97f4a7c15ull + 1;
 		memset(&model, 0, sizeof(model));
 		begin(3);
+		strcpy(config.maps[2].name, "arena");
+		config.maps[2].kind = CONFIG_MAP_ROOM;
+		config.maps[2].shard = CONFIG_SHARD_ANY;
+		config.maps[2].players_max = 2;
+		config.maps[2].warm = round % 2;
+		config.maps[2].instances_max = 2;
+		begin_again();
 		for (int step = 0; step < 2000; step++) {
 			if (chance(3))
 				model_work();
 			else
 				model_client();
+			if (!chance(4))
+				model_move();
+			if (!chance(30))
+				model_room();
+			if (!chance(5))
+				builds_done(true);
 			model_take_sent();
 			now_ns += chance(20) * NS_PER_MS;
 			if (!chance(200))
@@ -148,14 +230,20 @@ static void test_random(void **state)
 				gone(model.peers[i]);
 		model_take_sent();
 		memset(model.peers, 0, sizeof(model.peers));
-		while (model.queued) {
+		while (model.queued || adm_counters(adm)->values[ADM_C_PLACES]) {
 			model_work();
+			builds_done(true);
+			now_ns += NS_PER_MS;
+			adm_tick(adm, now_ns);
 			model_take_sent();
 		}
 		assert_true(counted(ADM_C_JOINED) > 5);
 		assert_true(counted(ADM_C_TAKEOVERS) > 5);
+		assert_true(model.moves > 5);
+		assert_true(model.rooms_ended > 0);
 		/* A player that is to leave before it joined is counted as left only. */
-		assert_true(counted(ADM_C_JOINED) <= counted(ADM_C_LEFT));
+		assert_true(
+			counted(ADM_C_JOINED) <= counted(ADM_C_LEFT) + counted(ADM_C_TRANSFERS));
 		finish();
 	}
 }

@@ -10,6 +10,9 @@
 struct sw_config config;
 struct ticket_key key;
 struct adm *adm;
+struct director *director;
+#define ORDERED_MAX 64u
+static uint32_t ordered[ORDERED_MAX], ordered_count;
 struct sent sent[LOG_MAX];
 uint32_t sent_count;
 int claim_rc;
@@ -76,11 +79,62 @@ static void departed(void *ctx, const struct adm_presence *presence)
 	note('p', 0, presence->session, NULL);
 }
 
-void begin(uint32_t players_max)
+static void build(void *ctx, uint32_t id)
+{
+	(void)ctx;
+	assert_true(ordered_count < ORDERED_MAX);
+	ordered[ordered_count++] = id;
+}
+
+static void instance_to_shard(void *ctx, uint32_t shard, const struct msg *message)
+{
+	(void)ctx;
+	note('o', shard, message->subject, message);
+}
+
+static void load(void *ctx, uint32_t shard, struct placement_load *out)
+{
+	(void)ctx;
+	(void)shard;
+	(void)out;
+}
+
+uint32_t builds_done(bool good)
+{
+	uint32_t done = 0;
+
+	while (ordered_count) {
+		director_built(director, ordered[--ordered_count], good, now_ns);
+		done++;
+		if (!good)
+			break; /* it is ordered again */
+	}
+	return done;
+}
+
+/* With whatever the test has changed of config since begin. */
+void begin_again(void)
 {
 	const struct adm_ops ops = {
 		NULL, to_dataplane, to_shard, to_world, claim, release, arrived, departed};
+	const struct director_ops director_ops = {NULL, build, instance_to_shard, load};
 
+	if (adm) {
+		adm_free(adm);
+		director_free(director);
+	}
+	ordered_count = 0;
+	sent_count = 0;
+	director = director_new(&config, 2, &director_ops);
+	assert_non_null(director);
+	adm = adm_new(&config, 2, 2, director, &ops);
+	assert_non_null(adm);
+	director_start(director, now_ns);
+	builds_done(true);
+}
+
+void begin(uint32_t players_max)
+{
 	memset(&config, 0, sizeof(config));
 	strcpy(config.node.name, "node-1");
 	config.node.realm_id = 1;
@@ -100,8 +154,11 @@ void begin(uint32_t players_max)
 	claim_rc = 0;
 	sent_count = 0;
 	now_ns = NS_PER_S;
-	adm = adm_new(&config, 2, 2, &ops);
-	assert_non_null(adm);
+	for (uint32_t i = 0; i < config.map_count; i++) {
+		config.maps[i].players_max = 1000;
+		config.maps[i].instances = 1;
+	}
+	begin_again();
 }
 
 uint64_t counted(enum adm_counter counter)
@@ -111,10 +168,18 @@ uint64_t counted(enum adm_counter counter)
 
 void finish(void)
 {
+	struct director_status status;
+
 	assert_int_equal(counted(ADM_C_SESSIONS), 0);
 	assert_int_equal(counted(ADM_C_PLACES), 0);
 	assert_int_equal(counted(ADM_C_PLAYERS), 0);
+	for (uint32_t i = 0; i < director_slots(director); i++) {
+		director_status(director, i, &status);
+		assert_int_equal(status.players, 0);
+	}
 	adm_free(adm);
+	director_free(director);
+	adm = NULL;
 }
 
 void dataplane(
@@ -191,10 +256,14 @@ void loaded_as(uint64_t session, enum msg_load_result result, const char *map)
 void shard_says(uint32_t shard, enum msg_type type, uint64_t session, uint32_t second)
 {
 	const struct msg_player_refused body = {.session = session, .reason = second};
+	const struct msg_player_left left = {.session = session};
 	struct msg message;
 
-	_Static_assert(sizeof(body) == sizeof(struct msg_player_left), "all of one shape");
-	memcpy(msg_begin(&message, type, 0, sizeof(body)), &body, sizeof(body));
+	_Static_assert(sizeof(body) == sizeof(struct msg_player_joined), "both of one shape");
+	if (type == MSG_PLAYER_LEFT)
+		memcpy(msg_begin(&message, type, 0, sizeof(left)), &left, sizeof(left));
+	else
+		memcpy(msg_begin(&message, type, 0, sizeof(body)), &body, sizeof(body));
 	adm_from_shard(adm, shard, &message, now_ns);
 }
 

@@ -20,7 +20,8 @@
 #define LOG_MAX 4096
 
 struct sent {
-	char to; /* d, s, w: the ring; c, r: claim, release; a, p: arrived, departed */
+	char to; /* d, s, w: the ring; o: of an instance to a shard; c, r: claim, release; a, p:
+		    arrived, departed */
 	uint32_t index;
 	uint64_t session;
 	struct msg message[16];
@@ -29,6 +30,7 @@ struct sent {
 extern struct sw_config config;
 extern struct ticket_key key; /* signs the tickets; the test draws it */
 extern struct adm *adm;
+extern struct director *director;
 extern struct sent sent[LOG_MAX];
 extern uint32_t sent_count;
 extern int claim_rc;    /* what Redis answers to a claim: 0, or a negative errno */
@@ -38,6 +40,10 @@ enum step { AT_CONNECTED, AT_CLAIMING, AT_LOADING, AT_JOINING, AT_IN };
 
 /* A new admission with 2 workers of 64 peers, 2 shards, and the maps meadow and caves. */
 void begin(uint32_t players_max);
+/* The same with what the test has changed of config. */
+void begin_again(void);
+/* Answers what the director has ordered so far. Returns how many. */
+uint32_t builds_done(bool good);
 uint64_t counted(enum adm_counter counter);
 /* Nothing is left of anyone. */
 void finish(void);

@@ -78,6 +78,7 @@ struct session *session_new(struct session_table *table, uint64_t peer, uint64_t
 		.since_ns = now_ns,
 		.peer = peer,
 		.waiter = SESSION_NONE,
+		.journey = SESSION_NONE,
 		.waits_for = SESSION_NONE};
 	list_append(table, session);
 	if (!map64_put(&table->by_peer, peer, index)) {

@@ -21,6 +21,7 @@
 	X(CLAIMING, "claiming", "Redis says whether the ticket was used")                          \
 	X(WAITING, "waiting", "the character's older session has left")                            \
 	X(LOADING, "loading", "the world has loaded the character")                                \
+	X(PLACING, "placing", "an instance of the map is ready")                                   \
 	X(JOINING, "joining", "the shard has taken the player")                                    \
 	X(IN, "in", "the player leaves")                                                           \
 	X(LEAVING, "leaving", "the shard has saved the player")                                    \
@@ -41,7 +42,12 @@ struct session {
 	bool holder;     /* the one session of its character: LOADING to LEAVING */
 	uint8_t strikes; /* messages that no honest client sends */
 	uint16_t payload_bytes_max;
-	uint32_t shard;
+	bool admitted;       /* the client has been told */
+	bool present;        /* its presence has been said */
+	uint32_t instance;   /* that the player is on or sent to; INSTANCE_NONE */
+	uint32_t shard;      /* of it */
+	uint32_t stay;       /* maps before this one */
+	uint32_t journey;    /* PLACING, JOINING; SESSION_NONE */
 	uint32_t waiter;     /* of a holder: the session that follows; SESSION_NONE */
 	uint32_t waits_for;  /* in WAITING: the holder */
 	uint32_t end_reason; /* sw_disconnect_reason, for LEAVING and ENDED */

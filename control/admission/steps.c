@@ -135,6 +135,9 @@ void adm_release(struct adm *adm, struct session *session)
 void adm_end(struct adm *adm, struct session *session, uint32_t reason, uint64_t now_ns)
 {
 	waiter_drop(adm, session);
+	adm_journey_end(adm, session);
+	adm_instance_leave(adm, session);
+	adm_depart(adm, session);
 	if (session->holder)
 		holder_drop(adm, session, now_ns);
 	place_give(adm, session);
@@ -150,6 +153,8 @@ void adm_refuse_as(struct adm *adm, struct session *session, enum adm_counter co
 	uint32_t reason, uint32_t retry_ms, uint64_t now_ns)
 {
 	adm_count(adm, counter);
+	if (session->stay) /* it has played with its ticket */
+		retry_ms = 0;
 	if (retry_ms)
 		adm_release(adm, session);
 	if (!session->peer_gone)
@@ -169,12 +174,19 @@ struct adm_presence adm_presence_of(const struct session *session)
 		session_handle(session), session->ticket.character_id, session->epoch};
 }
 
-void adm_leave(struct adm *adm, struct session *session, uint32_t reason, uint64_t now_ns)
+void adm_depart(struct adm *adm, struct session *session)
 {
 	struct adm_presence was = adm_presence_of(session);
 
-	if (session->state == SESSION_IN)
+	if (session->present)
 		adm->ops.departed(adm->ops.ctx, &was);
+	session->present = false;
+}
+
+void adm_leave(struct adm *adm, struct session *session, uint32_t reason, uint64_t now_ns)
+{
+	adm_journey_end(adm, session);
+	adm_depart(adm, session);
 	session->end_reason = reason;
 	session_move(&adm->table, session, SESSION_LEAVING, now_ns);
 	send_remove(adm, session, reason);

@@ -135,6 +135,8 @@ static bool supersedes(const struct msg_position_save *a, const struct msg_posit
 {
 	if (a->epoch != b->epoch)
 		return a->epoch > b->epoch;
+	if (a->stay != b->stay)
+		return a->stay > b->stay;
 	return a->leaving || !b->leaving;
 }
 

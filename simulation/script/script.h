@@ -15,6 +15,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
+#include <time.h>
 
 #include "common/counter.h"
 
@@ -117,6 +119,10 @@ struct script_config {
 	uint32_t gc_step_kib; /* collector work of one script_vm_gc; its steps took at most
 			       * 1.2 ms of CPU time with 6 MiB of live objects, measured */
 	struct script_watchdog *watchdog;
+	/* The caller's, for VMs that come and go: memory_bytes at a 64-byte boundary, touched, and
+	 * counters[SCRIPT_COUNTER_COUNT], which are added to. NULL: the VM brings its own. */
+	void *region;
+	_Atomic uint64_t *counters;
 };
 
 /* The limits, permission sets and 16 MiB; the caller sets map, index and watchdog. */
@@ -130,6 +136,8 @@ struct script_vm;
 int script_vm_new(struct script_vm **vm, const struct script_config *config,
 	const struct script_ops *ops, void *ctx);
 void script_vm_free(struct script_vm *vm);
+/* Bytes of a VM beside its arena. */
+size_t script_vm_bytes(void);
 
 /* Runs one content file; each has global variables of its own, all share the VM's NPC list. path is
  * for messages only. Text chunks only. Returns SCRIPT_OK, or what went wrong, with one line and a
@@ -150,7 +158,14 @@ uint32_t script_vm_npc_count(const struct script_vm *vm);
 const struct script_npc *script_vm_npc(const struct script_vm *vm, uint32_t npc_index);
 
 /* The thread that will run the map says so, once, before its first call: its ids are kept for the
- * watchdog. */
+ * watchdog. A thread that takes VMs over while it runs asks for its ids once (that is a system
+ * call) and uses script_vm_own_as, which is none. */
+struct script_owner {
+	clockid_t clock;
+	pid_t thread_id;
+};
+void script_owner_here(struct script_owner *owner);
+void script_vm_own_as(struct script_vm *vm, const struct script_owner *owner);
 void script_vm_own(struct script_vm *vm);
 
 /* Names the actor that the map spawned for an NPC; HANDLE_NONE: it is not on the map, and its
@@ -211,5 +226,7 @@ enum script_counter {
 
 /* Group "script"; lives as long as the VM. */
 const struct counter_set *script_vm_counters(const struct script_vm *vm);
+/* The same over config.counters: lives as long as those. */
+struct counter_set script_counter_set(uint32_t index, _Atomic uint64_t *values);
 
 #endif

@@ -85,10 +85,12 @@ int script_vm_new(struct script_vm **out, const struct script_config *config,
 	if (!vm)
 		return -ENOMEM;
 	memset(vm, 0, vm_bytes);
-	vm->region = aligned_alloc(64, (region_bytes + 63) & ~(size_t)63);
+	vm->own_region =
+		config->region ? NULL : aligned_alloc(64, (region_bytes + 63) & ~(size_t)63);
+	vm->region = config->region ? config->region : vm->own_region;
 	vm->npcs = calloc(SCRIPT_NPCS_MAX, sizeof(*vm->npcs));
 	if (!vm->region || !vm->npcs) {
-		free(vm->region);
+		free(vm->own_region);
 		free(vm->npcs);
 		free(vm);
 		return -ENOMEM;
@@ -100,8 +102,8 @@ int script_vm_new(struct script_vm **out, const struct script_config *config,
 	vm->ctx = ctx;
 	vm->running_npc = UINT32_MAX;
 	vm->soft_bytes = UINT32_MAX;
-	vm->counters = (struct counter_set){
-		"script", config->index, SCRIPT_COUNTER_COUNT, descriptions, vm->values};
+	vm->values = config->counters ? config->counters : vm->own_values;
+	vm->counters = script_counter_set(config->index, vm->values);
 	arena_init(&vm->arena, vm->region, region_bytes);
 	vm->booting = true;
 	vm->state = lua_newstate(script_alloc, vm);
@@ -126,9 +128,14 @@ void script_vm_free(struct script_vm *vm)
 		return;
 	script_watchdog_remove(vm->config.watchdog, vm);
 	/* Nothing of Lua's outlives its arena: no need to close the state object by object. */
-	free(vm->region);
+	free(vm->own_region);
 	free(vm->npcs);
 	free(vm);
+}
+
+size_t script_vm_bytes(void)
+{
+	return sizeof(struct script_vm) + SCRIPT_NPCS_MAX * sizeof(struct script_npc_slot);
 }
 
 /* What a protected call works on. */
@@ -270,6 +277,11 @@ void script_vm_gc(struct script_vm *vm)
 {
 	lua_gc(vm->state, LUA_GCSTEP, (int)vm->config.gc_step_kib);
 	measure(vm);
+}
+
+struct counter_set script_counter_set(uint32_t index, _Atomic uint64_t *values)
+{
+	return (struct counter_set){"script", index, SCRIPT_COUNTER_COUNT, descriptions, values};
 }
 
 const struct counter_set *script_vm_counters(const struct script_vm *vm)

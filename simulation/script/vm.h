@@ -69,12 +69,13 @@ struct script_vm {
 	struct script_config config;
 
 	struct counter_set counters;
-	_Atomic uint64_t values[SCRIPT_COUNTER_COUNT];
+	_Atomic uint64_t *values; /* [SCRIPT_COUNTER_COUNT]: own_values, or the caller's */
+	_Atomic uint64_t own_values[SCRIPT_COUNTER_COUNT];
 
 	/* A ring of texts: the shard writes head, the reader tail. */
 	_Atomic uint32_t text_head, text_tail;
 	struct script_text texts[SCRIPT_TEXTS];
-	void *region;
+	void *region, *own_region;
 };
 
 static inline struct script_vm *script_vm_of(lua_State *state)

@@ -149,17 +149,29 @@ void script_watchdog_remove(struct script_watchdog *watchdog, struct script_vm *
 	pthread_mutex_unlock(&watchdog->lock);
 }
 
-void script_vm_own(struct script_vm *vm)
+void script_owner_here(struct script_owner *owner)
 {
-	clockid_t clock;
 	sigset_t set;
 
-	CHECK(pthread_getcpuclockid(pthread_self(), &clock) == 0);
-	atomic_store(&vm->thread_clock, clock);
-	atomic_store(&vm->thread_id, gettid());
+	CHECK(pthread_getcpuclockid(pthread_self(), &owner->clock) == 0);
+	owner->thread_id = gettid();
 	sigemptyset(&set);
 	sigaddset(&set, SCRIPT_SIGNAL);
 	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+}
+
+void script_vm_own_as(struct script_vm *vm, const struct script_owner *owner)
+{
+	atomic_store(&vm->thread_clock, owner->clock);
+	atomic_store(&vm->thread_id, owner->thread_id);
+}
+
+void script_vm_own(struct script_vm *vm)
+{
+	struct script_owner owner;
+
+	script_owner_here(&owner);
+	script_vm_own_as(vm, &owner);
 }
 
 void script_watch_begin(struct script_vm *vm, enum script_context context)

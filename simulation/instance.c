@@ -1,0 +1,442 @@
+#include "simulation/instance.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "common/check.h"
+#include "simulation/entity.h"
+#include "simulation/interest.h"
+#include "simulation/match/match.h"
+#include "simulation/npc.h"
+#include "simulation/random.h"
+#include "simulation/state.h"
+
+struct definition {
+	char *source; /* the script's text, read once: all instances run the same; NULL: none */
+	size_t source_bytes;
+	char path[2 * CONFIG_PATH_BYTES];
+	size_t map_bytes; /* of one instance's tables; 0: none was built yet */
+};
+
+struct sim_instance {
+	struct sim_map map;
+	uint32_t built; /* the id that was built and is in map; INSTANCE_NONE: nothing */
+	void *memory;
+	size_t memory_bytes;
+	void *region; /* of the script's VM */
+	struct counter_set script_set;
+	_Atomic uint64_t script_counters[SCRIPT_COUNTER_COUNT];
+	pthread_mutex_t text_lock; /* builder and reader of texts, never a shard */
+	struct script_vm *text_vm;
+};
+
+struct sim_instances {
+	const struct sw_config *config;
+	struct script_watchdog *watchdog;
+	uint64_t seed;
+	uint32_t count;
+	struct definition definitions[CONFIG_MAPS_MAX];
+	struct instance_gauges *gauges; /* [count] */
+	struct sim_instance *instances; /* [count] */
+};
+
+/* ---- the memory of an instance ---- */
+
+/* A lay-out is walked twice: once to add up, once to hand out. */
+struct layout {
+	uint8_t *base; /* NULL while adding up */
+	size_t used;
+};
+
+static void *take(struct layout *layout, size_t bytes)
+{
+	size_t at = layout->used;
+
+	layout->used += (bytes + 63) & ~(size_t)63;
+	return layout->base ? layout->base + at : NULL;
+}
+
+/* The sum: what each table of a map takes. P player slots (players_max, an eighth and 64 more for
+ * those that have left and are still known), N NPCs, M monsters, E = P + N + M, C cells. Beside it
+ * an instance has its script's arena (simulation.script_memory) and about 340 KiB of the VM. */
+static void lay_out_map(struct layout *l, struct sim_map *m)
+{
+	size_t slots = m->slots, players = m->player_slots;
+
+	m->entities = take(l, slots * sizeof(*m->entities));                    /* E x 80 B */
+	m->players_table = take(l, players * sizeof(*m->players_table));        /* P x 448 B */
+	m->known = take(l, players * m->known_words * sizeof(*m->known));       /* P x E / 8 B */
+	m->npcs = take(l, (size_t)m->npc_slots * sizeof(*m->npcs));             /* N x 40 B */
+	m->monsters = take(l, (size_t)m->monster_slots * sizeof(*m->monsters)); /* M x 8 B */
+	m->cells = take(l, (size_t)m->columns * m->rows * sizeof(*m->cells));   /* C x 16 B */
+	m->cell_bytes = take(l, slots * SIM_RECORD_MAX);                        /* E x 31 B */
+	m->moved = take(l, slots * sizeof(*m->moved));                          /* E x 4 B */
+	m->free_slots = take(l, players * sizeof(*m->free_slots));              /* P x 4 B */
+	m->order = take(l, players * sizeof(*m->order));                        /* P x 4 B */
+	m->picked = take(l, slots * sizeof(*m->picked));                        /* E x 4 B */
+	m->actions = take(l, (size_t)m->actions_max * sizeof(*m->actions));     /* 2 P x 16 B */
+	if (m->match.rule)
+		m->match.state = take(l, m->match.rule->state_bytes); /* the rule's own */
+}
+
+/* m->npc_slots is known: the script has been loaded. */
+static void size_map(struct sim_map *m)
+{
+	const struct config_map *config = &m->config;
+	uint32_t cell_mm = (config->view_m * 1000 * 4 + 6) / 7;
+
+	m->rules = (struct sw_move_map){.width_mm = config->width_m * 1000,
+		.height_mm = config->height_m * 1000,
+		.tick_hz = config->tick_hz};
+	for (;; cell_mm += cell_mm / 4 + 1) {
+		m->columns = (m->rules.width_mm + cell_mm - 1) / cell_mm;
+		m->rows = (m->rules.height_mm + cell_mm - 1) / cell_mm;
+		if ((uint64_t)m->columns * m->rows <= SIM_CELLS_MAX)
+			break;
+	}
+	m->cell_mm = cell_mm;
+	m->margin_mm = cell_mm / 8;
+	m->bucket_scale = (uint32_t)(((uint64_t)SIM_BUCKETS << 32) /
+				     ((SIM_CELL_RADIUS + 1) * cell_mm + 2 * m->margin_mm));
+	m->player_slots = config->players_max + config->players_max / 8 + 64;
+	m->monster_slots = config->monsters;
+	m->slots = m->player_slots + m->npc_slots + m->monster_slots;
+	m->known_words = (m->slots + 63) / 64;
+	m->actions_max = 2 * m->player_slots;
+	m->period_ns = NS_PER_S / config->tick_hz;
+}
+
+static void fill_map(struct sim_map *m)
+{
+	for (uint32_t i = 0; i < m->slots; i++)
+		m->entities[i].cell = SIM_NONE;
+	for (uint32_t i = 0; i < m->columns * m->rows; i++)
+		m->cells[i].head = SIM_NONE;
+	for (uint32_t i = 0; i < m->player_slots; i++)
+		m->free_slots[i] = i;
+	m->free_count = m->player_slots;
+	for (uint32_t i = 0; i < m->monster_slots; i++)
+		sim_entity_appear(m, m->player_slots + m->npc_slots + i, SIM_MONSTER,
+			(int32_t)sim_random_below(&m->random, m->rules.width_mm),
+			(int32_t)sim_random_below(&m->random, m->rules.height_mm), 0);
+}
+
+/* ---- building ---- */
+
+/* What the last instance of the slot left; its memory stays. */
+static void clear(struct sim_instance *instance)
+{
+	pthread_mutex_lock(&instance->text_lock);
+	instance->text_vm = NULL;
+	pthread_mutex_unlock(&instance->text_lock);
+	if (instance->map.script)
+		script_vm_free(instance->map.script);
+	memset(&instance->map, 0, sizeof(instance->map));
+	instance->built = INSTANCE_NONE;
+}
+
+static int no_memory(const struct sim_map *m, size_t bytes, char *error, size_t error_bytes)
+{
+	snprintf(error, error_bytes, "map %s: no memory for an instance (%zu MiB)", m->config.name,
+		bytes >> 20);
+	return -ENOMEM;
+}
+
+static int load_script(
+	struct sim_instances *table, struct sim_instance *instance, char *error, size_t error_bytes)
+{
+	struct sim_map *m = &instance->map;
+	const struct definition *definition = &table->definitions[m->index];
+	size_t bytes = (table->config->simulation.script_memory_bytes + 63) & ~63ull;
+	struct sim_npc_script script = {.path = definition->path,
+		.text = definition->source,
+		.bytes = definition->source_bytes,
+		.memory_bytes = table->config->simulation.script_memory_bytes,
+		.watchdog = table->watchdog,
+		.counters = instance->script_counters};
+
+	if (!definition->source)
+		return 0;
+	if (!instance->region)
+		instance->region = aligned_alloc(64, bytes);
+	if (!instance->region)
+		return no_memory(m, bytes, error, error_bytes);
+	script.region = instance->region;
+	return sim_npc_load(m, &script, error, error_bytes);
+}
+
+static int fill(
+	struct sim_instances *table, struct sim_instance *instance, char *error, size_t error_bytes)
+{
+	struct sim_map *m = &instance->map;
+	struct layout layout = {0};
+
+	size_map(m);
+	lay_out_map(&layout, m);
+	table->definitions[m->index].map_bytes = layout.used;
+	if (!instance->memory) {
+		instance->memory = aligned_alloc(64, layout.used);
+		instance->memory_bytes = layout.used;
+	}
+	if (!instance->memory)
+		return no_memory(m, layout.used, error, error_bytes);
+	CHECK(layout.used == instance->memory_bytes); /* one definition, one script, one size */
+	/* Touch every page now: a first-touch fault belongs here, not to a tick. */
+	memset(instance->memory, 0, layout.used);
+	layout = (struct layout){.base = instance->memory};
+	lay_out_map(&layout, m);
+	fill_map(m);
+	return sim_npc_place(m, error, error_bytes);
+}
+
+int sim_instance_build(struct sim_instances *table, uint32_t id, char *error, size_t error_bytes)
+{
+	uint32_t slot = instance_slot(id);
+	struct sim_instance *instance;
+	struct sim_map *m;
+	uint64_t mix;
+	int rc;
+
+	CHECK(slot < table->count && instance_generation(id));
+	instance = &table->instances[slot];
+	if (instance->built == id)
+		return 0;
+	clear(instance);
+	m = &instance->map;
+	m->index = instance_definition(table->config, slot);
+	m->config = table->config->maps[m->index];
+	m->number = slot;
+	m->id = id;
+	m->gauges = &table->gauges[slot];
+	if (m->config.kind == CONFIG_MAP_ROOM)
+		m->match.rule = sim_match_rule_find(m->config.rule);
+	m->match.told = INSTANCE_OPEN;
+	/* Each instance its own; a script may draw while it loads. */
+	mix = table->seed + slot * 0x632be59bd9b4e019ull +
+	      (instance_generation(id) - 1) * 0xd1342543de82ef95ull;
+	m->random = sim_random(&mix);
+	rc = load_script(table, instance, error, error_bytes);
+	if (!rc)
+		rc = fill(table, instance, error, error_bytes);
+	if (rc) {
+		clear(instance);
+		return rc;
+	}
+	instance->built = id;
+	pthread_mutex_lock(&instance->text_lock);
+	instance->text_vm = m->script;
+	pthread_mutex_unlock(&instance->text_lock);
+	return 0;
+}
+
+struct sim_map *sim_instance_take(struct sim_instances *table, uint32_t id)
+{
+	uint32_t slot = instance_slot(id);
+
+	if (slot >= table->count || id == INSTANCE_NONE || table->instances[slot].built != id)
+		return NULL;
+	return &table->instances[slot].map;
+}
+
+/* ---- on a shard ---- */
+
+void sim_map_open(struct sim_shard *s, struct sim_map *m)
+{
+	CHECK(s->map_count < CONFIG_INSTANCES_MAX && !s->by_number[m->number]);
+	m->shard = s;
+	m->due_ns = s->now_ns + m->period_ns;
+	s->by_number[m->number] = m;
+	s->maps[s->map_count++] = m;
+	if (m->script && s->owner_known)
+		script_vm_own_as(m->script, &s->owner);
+	counter_put(&m->gauges->players, 0);
+	counter_put(&m->gauges->tick_end_ns, 0);
+	counter_put(&s->gauges.instances, s->map_count);
+	if (m->match.rule)
+		m->match.rule->opened(m, m->match.state);
+	sim_count(s, SIM_INSTANCES_OPENED, 1);
+}
+
+void sim_map_retire(struct sim_shard *s, struct sim_map *m)
+{
+	uint32_t at = 0, id = m->id;
+
+	CHECK(!m->players && !m->running && s->by_number[m->number] == m);
+	while (s->maps[at] != m)
+		at++;
+	memmove(&s->maps[at], &s->maps[at + 1], (s->map_count - at - 1) * sizeof(s->maps[0]));
+	s->map_count--;
+	s->map_next = s->map_count ? s->map_next % s->map_count : 0;
+	s->by_number[m->number] = NULL;
+	counter_put(&m->gauges->players, 0);
+	counter_put(&s->gauges.instances, s->map_count);
+	sim_count(s, SIM_INSTANCES_ENDED, 1);
+	CHECK(sim_match_tell(s, id, INSTANCE_ENDED)); /* there was room */
+}
+
+/* ---- the table ---- */
+
+static char *read_source(const char *path, size_t *bytes)
+{
+	FILE *file = fopen(path, "rb");
+	char *text = malloc(SCRIPT_SOURCE_MAX + 1);
+
+	if (!file || !text)
+		goto fail;
+	*bytes = fread(text, 1, SCRIPT_SOURCE_MAX + 1, file);
+	if (ferror(file))
+		goto fail;
+	if (*bytes > SCRIPT_SOURCE_MAX) {
+		errno = EFBIG;
+		goto fail;
+	}
+	fclose(file);
+	return text;
+fail:
+	if (file)
+		fclose(file);
+	free(text);
+	return NULL;
+}
+
+static int read_definition(
+	struct sim_instances *table, uint32_t index, char *error, size_t error_bytes)
+{
+	const struct config_map *map = &table->config->maps[index];
+	struct definition *definition = &table->definitions[index];
+	int status;
+
+	if (map->kind == CONFIG_MAP_ROOM && !sim_match_rule_find(map->rule)) {
+		snprintf(error, error_bytes, "map %s: there is no match rule \"%s\", but %s",
+			map->name, map->rule, sim_match_rule_names());
+		return -EINVAL;
+	}
+	if (!map->script[0])
+		return 0;
+	if (!table->watchdog) {
+		snprintf(error, error_bytes,
+			"map %s: a script needs the watchdog, and there is none", map->name);
+		return -EINVAL;
+	}
+	snprintf(definition->path, sizeof(definition->path), "%s/%s",
+		table->config->simulation.content, map->script);
+	definition->source = read_source(definition->path, &definition->source_bytes);
+	if (definition->source)
+		return 0;
+	status = errno ? errno : EIO;
+	snprintf(error, error_bytes, "map %s: %s: %s", map->name, definition->path,
+		strerror(status));
+	return -status;
+}
+
+struct sim_instances *sim_instances_new(const struct sw_config *config,
+	struct script_watchdog *watchdog, uint64_t seed, char *error, size_t error_bytes)
+{
+	struct sim_instances *table = calloc(1, sizeof(*table));
+	uint32_t count = instance_first(config, config->map_count);
+
+	CHECK(count >= 1 && count <= CONFIG_INSTANCES_MAX);
+	if (table) {
+		table->gauges = aligned_alloc(64, count * sizeof(*table->gauges));
+		table->instances = calloc(count, sizeof(*table->instances));
+	}
+	if (!table || !table->gauges || !table->instances) {
+		snprintf(error, error_bytes, "no memory for the table of %u instances", count);
+		goto fail;
+	}
+	memset(table->gauges, 0, count * sizeof(*table->gauges));
+	table->config = config;
+	table->watchdog = watchdog;
+	table->seed = seed;
+	for (; table->count < count; table->count++) {
+		struct sim_instance *instance = &table->instances[table->count];
+
+		pthread_mutex_init(&instance->text_lock, NULL);
+		instance->script_set = script_counter_set(table->count, instance->script_counters);
+	}
+	for (uint32_t i = 0; i < config->map_count; i++)
+		if (read_definition(table, i, error, error_bytes))
+			goto fail;
+	return table;
+fail:
+	sim_instances_free(table);
+	return NULL;
+}
+
+void sim_instances_free(struct sim_instances *table)
+{
+	if (!table)
+		return;
+	for (uint32_t i = 0; i < table->count; i++) {
+		struct sim_instance *instance = &table->instances[i];
+
+		clear(instance);
+		pthread_mutex_destroy(&instance->text_lock);
+		free(instance->memory);
+		free(instance->region);
+	}
+	for (uint32_t i = 0; i < CONFIG_MAPS_MAX; i++)
+		free(table->definitions[i].source);
+	free(table->gauges);
+	free(table->instances);
+	free(table);
+}
+
+int sim_instances_check(struct sim_instances *table, char *error, size_t error_bytes)
+{
+	for (uint32_t i = 0; i < table->config->map_count; i++) {
+		uint32_t slot = instance_first(table->config, i);
+		int rc = sim_instance_build(table, instance_id(slot, 1), error, error_bytes);
+
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+uint32_t sim_instances_count(const struct sim_instances *table)
+{
+	return table->count;
+}
+
+/* Each definition's slots, each with its tables and its script. */
+size_t sim_instances_bytes_max(const struct sim_instances *table)
+{
+	size_t bytes = 0;
+
+	for (uint32_t i = 0; i < table->config->map_count; i++) {
+		const struct definition *definition = &table->definitions[i];
+		size_t one = definition->map_bytes;
+
+		if (definition->source)
+			one += table->config->simulation.script_memory_bytes + script_vm_bytes();
+		bytes += one * instance_max(&table->config->maps[i]);
+	}
+	return bytes;
+}
+
+const struct instance_gauges *sim_instances_gauges(const struct sim_instances *table)
+{
+	return table->gauges;
+}
+
+const struct counter_set *sim_instance_script(const struct sim_instances *table, uint32_t slot)
+{
+	uint32_t definition = instance_definition(table->config, slot);
+
+	return table->definitions[definition].source ? &table->instances[slot].script_set : NULL;
+}
+
+bool sim_instance_text_pop(struct sim_instances *table, uint32_t slot, struct script_text *text)
+{
+	struct sim_instance *instance = &table->instances[slot];
+	bool popped = false;
+
+	pthread_mutex_lock(&instance->text_lock);
+	if (instance->text_vm)
+		popped = script_vm_text_pop(instance->text_vm, text);
+	pthread_mutex_unlock(&instance->text_lock);
+	return popped;
+}
