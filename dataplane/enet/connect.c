@@ -13,8 +13,9 @@ uint32_t connect_refuse(
 			 (request->checksum ? WIRE_CHECKSUM_BYTES : 0);
 
 	if (bytes <= request->bytes &&
-		tx_disconnect(e, SW_ENET_NO_PEER, request->from, request->client_id, 0,
-			request->checksum ? &request->connect_id : NULL, data))
+		tx_disconnect(e, SW_ENET_NO_PEER, request->from, request->client_id,
+			WIRE_SESSION_REFUSED, request->checksum ? &request->connect_id : NULL,
+			data))
 		count(e, SW_ENET_C_REFUSALS_OUT, 1);
 	return refusal;
 }

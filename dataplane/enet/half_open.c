@@ -228,6 +228,16 @@ static uint8_t session_next(uint8_t stored, uint8_t drawn)
 	return stored == WIRE_SESSION_NONE ? drawn : (stored + 1) & WIRE_SESSION_MASK;
 }
 
+/* Of what we send, never WIRE_SESSION_REFUSED: a refusal goes to whoever a CONNECT says it is from,
+ * with the client id that it names. A client that is not connected does not look at the session;
+ * one that is must not take it for ours. */
+static uint8_t session_next_out(uint8_t stored, uint8_t drawn)
+{
+	uint8_t session = session_next(stored, drawn);
+
+	return session == WIRE_SESSION_REFUSED ? session + 1 : session;
+}
+
 static uint32_t clamp(uint32_t value, uint32_t low, uint32_t high)
 {
 	return value < low ? low : value > high ? high : value;
@@ -243,7 +253,7 @@ static void half_open_fill(const struct sw_enet *e, struct half_open *half,
 
 	half->client_id = request->client_id;
 	half->connect_id = request->connect_id;
-	half->session_out = session_next(p[6], proof->session_out);
+	half->session_out = session_next_out(p[6], proof->session_out);
 	half->session_in = session_next(p[7], proof->session_in);
 	half->channels =
 		(uint8_t)(channels < e->config.channels_max ? channels : e->config.channels_max);

@@ -48,6 +48,8 @@ enum { WIRE_COMMANDS(WIRE_COMMAND_ENUM) WIRE_COMMAND_COUNT = 13 };
 #define WIRE_CHANNELS_MAX  255u
 #define WIRE_FRAGMENTS_MAX (1024u * 1024u)
 #define WIRE_SESSION_NONE  0xffu /* "use the one you have stored" */
+#define WIRE_SESSION_REFUSED                                                                       \
+	0u /* ours: of a DISCONNECT to who asked to connect; no client has it */
 
 /* 16 reliable windows of 4,096 sequence numbers; a receiver takes what is less than 7 ahead. */
 #define WIRE_WINDOW_SEQS_SHIFT 12
