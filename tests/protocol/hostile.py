@@ -9,6 +9,7 @@ The random numbers are the same in each run. Ends with 0 when all was refused as
 """
 
 import base64
+import builtins
 import concurrent.futures
 import ctypes
 import math
@@ -28,8 +29,31 @@ import codec
 import transport
 from walker import Client, Closed
 
-chance = random.Random(20261)
 failed = []
+
+
+class Chance(threading.local):
+    """A random.Random for each thread, begun anew for each attack: the numbers are the same in each run."""
+
+    def __init__(self):
+        self.begin("")
+
+    def begin(self, name):
+        self.source = random.Random(f"20261 {name}")
+
+    def __getattr__(self, name):
+        return getattr(self.source, name)
+
+
+chance = Chance()
+said = threading.local()  # .lines: what an attack that runs beside others has to say, until it has ended
+
+
+def print(*text, **how):
+    if getattr(said, "lines", None) is None:
+        builtins.print(*text, **how)
+    else:
+        said.lines.append(" ".join(str(t) for t in text))
 
 
 def check(good, text):
@@ -70,6 +94,17 @@ class Metrics:
         while not reached(rose := self.since(before)) and time.monotonic() < end:
             time.sleep(0.1)
         return rose
+
+
+    def reached(self, before, enough):
+        """For serve(): whether what rose is enough; asks every 50 ms."""
+        last = [0.0, False]
+
+        def ask():
+            if time.monotonic() > last[0] + 0.05:
+                last[:] = time.monotonic(), bool(enough(self.since(before)))
+            return last[1]
+        return ask
 
 
 def enet_refused(rose):
@@ -155,11 +190,14 @@ def serve(clients, until=lambda: False, seconds=20.0):
 
 
 def leave(clients):
+    """In good order; who cannot, because the server and its ENet do not agree any more, says so once and is gone."""
     for client in clients:
         if client.closed is None:
             client.wire.disconnect_later()
-    serve(clients, lambda: all(c.closed is not None for c in clients), 5)
+    serve(clients, lambda: all(c.closed is not None for c in clients), 1)
     for client in clients:
+        if client.closed is None:
+            client.wire.disconnect_now()
         client.wire.vanish()
 
 
@@ -247,7 +285,7 @@ def every_type(arena, clients_of, name, flags_of, strikes):
                 channel, flags = flags_of(byte)
                 if client.wire.send(channel, bytes([byte]) + b"\xff" + junk(60), flags):
                     sent += 1
-        serve(some, seconds=0.5)
+        serve(some, arena.metrics.reached(before, lambda r: fate(r) >= sent), 2)
         closed += [c.closed for c in some if c.closed is not None]
         leave(some)
     rose = arena.metrics.until(before, lambda r: fate(r) >= sent)
@@ -278,7 +316,8 @@ def servers_words(arena):
              (0, b""), (2, b"\x80"), (0, b"\xff")]
     for channel, data in words:
         sent += client.wire.send(channel, data, transport.RELIABLE)
-    serve([client], seconds=0.5)
+    serve([client], arena.metrics.reached(before, lambda r: fate(r) >= sent), 2)
+    serve([client], seconds=0.1)  # it would be closed by now
     rose = arena.metrics.until(before, lambda r: fate(r) >= sent)
     check(fate(rose) == sent == len(words), f"servers_words: {sent} sent, {fate(rose)} refused: {rose}")
     check(client.closed is None, "servers_words: five for the map and one for the control plane are forgiven")
@@ -286,9 +325,11 @@ def servers_words(arena):
     # the map's patience, and that of the control plane
     for data, patience in ((words[0][1], 8), (words[3][1], 5)):
         (client,) = arena.join(1)
+        before = arena.metrics.read()
         for _ in range(patience - 1):
             client.wire.send(0, data, transport.RELIABLE)
-        serve([client], seconds=0.4)
+        serve([client], arena.metrics.reached(before, lambda r: fate(r) >= patience - 1), 2)
+        serve([client], seconds=0.1)
         check(client.closed is None, f"servers_words: {patience - 1} are forgiven")
         client.wire.send(0, data, transport.RELIABLE)
         serve([client], lambda: client.closed is not None, 5)
@@ -314,7 +355,7 @@ def order(arena):
     before = arena.metrics.read()
     for _ in range(3):
         twice.wire.send(0, hello, transport.RELIABLE)
-    serve([twice], seconds=0.7)
+    serve([twice], arena.metrics.reached(before, lambda r: fate(r) >= 3), 2)
     rose = arena.metrics.until(before, lambda r: fate(r) >= 3)
     print(f"    order: three more Hellos when joined: closed {twice.closed}: {rose}")
     check(fate(rose) == 3, "order: a second Hello is refused by name")
@@ -356,7 +397,7 @@ def large(arena):
             sent += 1
         out.close()
         serve(clients, seconds=0.05)
-    serve(clients, seconds=1)
+    serve(clients, seconds=0.3)
     rose = arena.metrics.until(before, enet_refused)
     check(enet_refused(rose) > 0,
           f"large: {sent} odd fragments; closed {[c.closed for c in clients]}: {rose}")
@@ -377,8 +418,8 @@ def own_noise(arena):
                 out.close()
                 sent += 1
         serve(clients, seconds=0.02)
-    serve(clients, seconds=1)
-    rose = arena.metrics.since(before)
+    serve(clients, seconds=0.3)
+    rose = arena.metrics.until(before, lambda r: r)
     check(rose, f"own_noise: {sent} sent; closed {[c.closed for c in clients]}: {rose}")
     leave(clients)
 
@@ -395,7 +436,7 @@ def batches(arena):
         (client,) = arena.join(1)
         before = arena.metrics.read()
         client.wire.send(1, codec.packet("InputBatch", **values), 0)
-        serve([client], seconds=0.3)
+        serve([client], arena.metrics.reached(before, lambda r: r.get(counter)), 2)
         rose = arena.metrics.until(before, lambda r: r.get(counter))
         check(rose.get(counter) == 1 and client.closed is None, f"batches: {name}: {rose}")
         leave([client])
@@ -406,7 +447,7 @@ def batches(arena):
         acknowledged = []
         client.reconcile = lambda tick, sequence, state: acknowledged.append(sequence)
         client.wire.send(1, codec.packet("InputBatch", first_sequence=first, inputs=[{"dx": 1}] * 8), 0)
-        serve([client], seconds=0.6)
+        serve([client], lambda: acknowledged, 0.3)
         print(f"    batches: first_sequence {first}: acknowledged {acknowledged[-1:]} closed {client.closed}"
               f" {arena.metrics.since(before)}")
     check(client.closed is None, "batches: jumps end nothing")
@@ -415,29 +456,33 @@ def batches(arena):
 
 def speed(arena):
     """Two and ten inputs a tick get no further than one."""
-    for times in (2, 10):
-        (client,) = arena.join(1)
-        seen = []
-        client.reconcile = lambda tick, sequence, state: seen.append((tick, state["x_mm"], state["y_mm"]))
-        x = client.joined["x_mm"]
-        direction = 127 if x < client.joined["width_mm"] // 2 else -127
-        tick = client.joined["tick"]
-        sequence = 1
-        for _ in range(60):
+    clients = dict(zip((2, 10), arena.join(2)))
+    seen = {times: [] for times in clients}
+    start = {times: (c.joined["x_mm"], c.joined["tick"]) for times, c in clients.items()}
+    ahead = {times: 127 if c.joined["x_mm"] < c.joined["width_mm"] // 2 else -127 for times, c in clients.items()}
+    sequence = dict.fromkeys(clients, 1)
+    for times, client in clients.items():
+        client.reconcile = lambda tick, _, state, seen=seen[times]: seen.append((tick, state["x_mm"], state["y_mm"]))
+    everyone = list(clients.values())
+    for _ in range(60):
+        for times, client in clients.items():
             for _ in range(times):
-                client.wire.send(1, codec.packet("InputBatch", first_sequence=max(1, sequence - 7),
-                                                 inputs=[{"dx": direction}] * min(8, sequence)), 0)
-                sequence += 1
+                client.wire.send(1, codec.packet("InputBatch", first_sequence=max(1, sequence[times] - 7),
+                                                 inputs=[{"dx": ahead[times]}] * min(8, sequence[times])), 0)
+                sequence[times] += 1
             client.wire.flush()
-            serve([client], seconds=1 / client.joined["tick_hz"])
-        serve([client], seconds=0.5)
+        serve(everyone, seconds=1 / everyone[0].joined["tick_hz"])
+    serve(everyone, seconds=0.5)
+    for times, client in clients.items():
+        x, tick = start[times]
         step = client.joined["speed_mm_per_s"] // client.joined["tick_hz"]
-        far = max(((s[1], s[0]) for s in seen), key=lambda s: abs(s[0] - x))
+        far = max(((s[1], s[0]) for s in seen[times]), key=lambda s: abs(s[0] - x))
         steps, ticks = abs(far[0] - x) / step, far[1] - tick
         check(0 < steps <= ticks + 4, f"speed: {times} a tick: {steps} steps in {ticks} ticks")
-        worst = max((abs(b[1] - a[1]) / step - (b[0] - a[0]) for i, a in enumerate(seen) for b in seen[i + 1:]), default=0)
+        worst = max((abs(b[1] - a[1]) / step - (b[0] - a[0]) for i, a in enumerate(seen[times]) for b in seen[times][i + 1:]),
+                    default=0)
         check(worst <= 4, f"speed: {times} a tick: at most {worst} steps more than ticks")
-        leave([client])
+    leave(everyone)
 
 
 def clicks(arena):
@@ -465,7 +510,11 @@ def clicks(arena):
             actor = chance.choice([t for t in targets.values() if t is not None])
             sent += attacker.wire.send(0, codec.packet("Click", actor_id=actor), transport.RELIABLE)
         serve([attacker, other], seconds=0.02)
-    serve([attacker, other], seconds=2)
+    heard, quiet = -1, time.monotonic()  # until a while passes without an answer
+    while attacker.closed is None and time.monotonic() < quiet + 0.3:
+        serve([attacker, other], seconds=0.02)
+        if heard != (heard := len(attacker.action_refused) + len(attacker.spoken)):
+            quiet = time.monotonic()
     rose = arena.metrics.since(before)
     answered = len(attacker.action_refused) + len(attacker.spoken)
     print(f"    clicks: {sent} in 3 s: closed {attacker.closed}, answered {answered}: {rose}")
@@ -483,8 +532,8 @@ def flood(arena):
         out.bind((FLOOD_FROM, 0))
         sockets.append(out)
     good, sent, start = None, 0, time.monotonic()
-    while (at := time.monotonic() - start) < 5 or at < 20 and not good.joined:
-        if at > 2 and not good:  # the flood is at its height
+    while (at := time.monotonic() - start) < 2.5 or at < 20 and not good.joined:
+        if at > 1 and not good:  # the flood is at its height
             good = Client(arena.ip, arena.port, arena.ticket())
         if good:
             good.service(0)
@@ -496,7 +545,6 @@ def flood(arena):
         time.sleep(0.008)
     check(good.joined, "flood: a good client from another address joined meanwhile")
     leave([good])
-    time.sleep(0.3)
     print(f"    flood: {sent} sent: {arena.metrics.since(before)}")
     for out in sockets:
         out.close()
@@ -507,32 +555,36 @@ FLOOD_FROM = "10.77.0.9"
 
 def torrent(arena):
     """Datagrams full of small messages, by players: thousands of messages a second each."""
-    for name, each, number in (("inputs", codec.packet("InputBatch", first_sequence=1, inputs=[{}]), 7),
-                               ("unknown", b"\x90\x00", 7), ("clicks", codec.packet("Click", actor_id=1), 6)):
-        before = arena.metrics.read()
-        clients = arena.join(4)
-        for client in clients:
-            client.reconcile = lambda *_: None  # what is sent is not what it predicts
-        sent = 0
-        for turn in range(300):
-            for client in clients:
+    before = arena.metrics.read()
+    kinds = {"inputs": (codec.packet("InputBatch", first_sequence=1, inputs=[{}]), 7), "unknown": (b"\x90\x00", 7),
+             "clicks": (codec.packet("Click", actor_id=1), 6)}
+    clients = {name: arena.join(4) for name in kinds}
+    everyone = sum(clients.values(), [])
+    for client in everyone:
+        client.reconcile = lambda *_: None  # what is sent is not what it predicts
+    sent = dict.fromkeys(kinds, 0)
+    for turn in range(300):
+        for name, (each, number) in kinds.items():
+            many = []
+            for part in range(3):
+                at = (turn * 3 + part) * 60
+                if number == 7:
+                    many.append(b"".join(command(7, 0, 1, 0, struct.pack("!HH", at + i, len(each)) + each) for i in range(1, 61)))
+                else:
+                    many.append(b"".join(command(6, 0x80, 0, at + i + 1, struct.pack("!H", len(each)) + each) for i in range(1, 61)))
+            for client in clients[name]:
                 if client.closed is not None:
                     continue
                 out, peer, session = own_header(client)
-                for part in range(3):
-                    at = (turn * 3 + part) * 60
-                    if number == 7:
-                        many = b"".join(command(7, 0, 1, 0, struct.pack("!HH", at + i, len(each)) + each) for i in range(1, 61))
-                    else:
-                        many = b"".join(command(6, 0x80, 0, at + i + 1, struct.pack("!H", len(each)) + each) for i in range(1, 61))
-                    out.sendto(datagram(peer, session, many), (arena.ip, arena.port))
-                    sent += 60
+                for part in many:
+                    out.sendto(datagram(peer, session, part), (arena.ip, arena.port))
+                    sent[name] += 60
                 out.close()
-            serve(clients, seconds=0.008)
-        serve(clients, seconds=1)
-        rose = arena.metrics.since(before)
-        print(f"    torrent: {sent} {name}: closed {[c.closed for c in clients]}: {rose}")
-        leave(clients)
+        serve(everyone, seconds=0.008)
+    serve(everyone, seconds=0.3)
+    closed = {name: [c.closed for c in some] for name, some in clients.items()}
+    print(f"    torrent: {sent}: closed {closed}: {arena.metrics.since(before)}")
+    leave(everyone)
 
 
 def frames(arena):
@@ -611,7 +663,8 @@ def holes(arena):
                 out.sendto(datagram(peer, session, data), (arena.ip, arena.port))
                 out.close()
         serve(clients, seconds=0.01)
-        peak = max(peak, int(arena.metrics.read()["enet_hold_bytes"]))
+        if turn % 10 == 9:
+            peak = max(peak, int(arena.metrics.read()["enet_hold_bytes"]))
     (good,) = arena.join(1)
     good.send("Click", actor_id=0)
     serve([good], lambda: good.action_refused, 3)
@@ -677,7 +730,7 @@ def takeover(arena, pairs):
         out.sendto(datagram(peer, session, command(7, 0, 1, 0, struct.pack("!HH", 500, len(move)) + move)),
                    (arena.ip, arena.port))
         out.close()
-        serve([new], seconds=1)
+        serve([new], seconds=0.3)
         check(new.closed is None, "takeover: the old one's late packets do nothing to the new one")
         if new.joined:
             for _ in range(10):
@@ -759,12 +812,12 @@ def settled(arena, wanted):
     """Everything that the attackers held is free again, also what the stopped client held."""
     end = time.monotonic() + 60
     while (now := {g: int(arena.metrics.read()[g]) for g in GAUGES}) != wanted and time.monotonic() < end:
-        time.sleep(0.5)
+        time.sleep(0.1)
     check(now == wanted, f"settled: {now}, before the attacks {wanted}")
 
 
 def stopped(arena, wanted, child):
-    """A client that was stopped (SIGSTOP) 40 s ago, before all the others, has been given up; it goes on in vain."""
+    """A client that was stopped (SIGSTOP) before all the others has been given up; it goes on in vain."""
     start = time.monotonic()
     settled(arena, wanted)
     check(arena.metrics.since(arena.start).get("enet_timeouts_total", 0) > 0, "stopped: it timed out")
@@ -817,8 +870,33 @@ def killed(arena, tickets):
     leave([last])
 
 
-ATTACKS = {a.__name__: a for a in (forged, strangers, types_first, types_joined, servers_words, hellos, order, large, own_noise,
-                                   batches, speed, clicks, torrent, flood, frames, holes, takeover, tug, relog, killed, churn, stopped, settled)}
+# First those that leave handshakes or connections behind: these expire while the others run.
+ATTACKS = {a.__name__: a for a in (flood, takeover, tug, relog, killed, churn, speed, clicks, forged, strangers, types_first, types_joined,
+                                   servers_words, hellos, order, large, own_noise, batches, torrent, frames, holes,
+                                   stopped, settled)}
+# What takes its time because it walks or waits, and counts nothing that others raise: all of it at once.
+BESIDE = ("takeover", "tug", "relog", "killed", "churn", "speed", "clicks")
+
+
+def run(arena, name, more):
+    chance.begin(name)
+    print(f"  {name}: {ATTACKS[name].__doc__.splitlines()[0]}", flush=True)
+    try:
+        ATTACKS[name](arena, *more.get(name, []))
+    except Closed as error:
+        check(False, f"{name}: {error}")
+    sys.stdout.flush()
+
+
+def run_beside(arena, names, more):
+    def one(name):
+        said.lines = []
+        run(arena, name, more)
+        return said.lines
+
+    with concurrent.futures.ThreadPoolExecutor(len(names)) as threads:
+        for lines in threads.map(one, names):
+            builtins.print("\n".join(lines), flush=True)
 
 
 def main():
@@ -838,13 +916,12 @@ def main():
         check(good, "stopped: it is in")
         child.send_signal(signal.SIGSTOP)
         more["stopped"] = more["settled"] + [child]
+    beside = [name for name in names if name in BESIDE]
     for name in names:
-        print(f"  {name}: {ATTACKS[name].__doc__.splitlines()[0]}", flush=True)
-        try:
-            ATTACKS[name](arena, *more.get(name, []))
-        except Closed as error:
-            check(False, f"{name}: {error}")
-        sys.stdout.flush()
+        if name not in BESIDE:
+            run(arena, name, more)
+        elif name == beside[0]:
+            run_beside(arena, beside, more)
     print(f"{len(failed)} failed; the server waited at most {starved.most_s:.1f} of 5 s for a processor")
     for text in failed:
         print("  " + text)

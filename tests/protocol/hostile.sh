@@ -17,13 +17,18 @@ here=$(cd "$(dirname "$0")" && pwd)
 e2e_begin
 export PYTHONDONTWRITEBYTECODE=1
 
-# The rates of a real node: one address must not keep others out. The bots come from one address, slowly.
-sed -i 's/source_connects_per_s: .*/source_connects_per_s: 50/; s/source_connects_burst: .*/source_connects_burst: 200/' \
+# One address must not keep others out. The attackers that play come from one, several hundred of them within
+# seconds; the flood, from another, is far above the rate.
+sed -i 's/source_connects_per_s: .*/source_connects_per_s: 50/; s/source_connects_burst: .*/source_connects_burst: 800/' \
 	"$stage_dir/node.yaml"
 wire_in "$stage_ns" ip address add 10.77.0.9/24 dev "$stage_client_end" || die "no second address"
 stage_server_start || die "the server did not start"
 bots_start good 3001 30 --connects-per-s 20 --expect-enters 1 --report "$stage_run/good.json"
-sleep 3
+players() { curl -sS --max-time 2 "http://127.0.0.1:$stage_http_port/metrics" | awk '/^stormweir_simulation_players[ {]/ {n += $NF} END {print n + 0}'; }
+for ((turns = 0; $(players) < 30; turns++)); do
+	((turns < 200)) || die "the bots do not join"
+	sleep 0.1
+done
 
 # Tickets of many characters, and several of one character, as hostile.py says.
 tickets=$stage_run/hostile

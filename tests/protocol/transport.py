@@ -32,6 +32,7 @@ for _name, _result, _arguments in (
         ("enet_packet_destroy", None, [c.c_void_p]),
         ("enet_peer_send", c.c_int, [c.c_void_p, c.c_uint8, c.c_void_p]),
         ("enet_peer_disconnect_later", None, [c.c_void_p, c.c_uint32]),
+        ("enet_peer_disconnect_now", None, [c.c_void_p, c.c_uint32]),
         ("enet_peer_reset", None, [c.c_void_p])):
     getattr(_lib, _name).restype = _result
     getattr(_lib, _name).argtypes = _arguments
@@ -75,6 +76,9 @@ class Connection:
 
     def disconnect_later(self):
         _lib.enet_peer_disconnect_later(self.peer, 0)
+
+    def disconnect_now(self):
+        _lib.enet_peer_disconnect_now(self.peer, 0)
 
     def vanish(self):
         """The other side gets no word of it."""
