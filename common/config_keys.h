@@ -76,7 +76,7 @@
 	X("dataplane.burst", dataplane.burst, INTEGER, 1, 256, "32", "Most frames taken from, or given to, a queue at once.") \
 	X("dataplane.mbufs", dataplane.mbufs, INTEGER, 0, 4194304, "0", "Packet buffers per port and queue; 0 computes them from descriptors and bursts.") \
 	X("dataplane.stats_period", dataplane.stats_period_s, DURATION_S, 0, 86400, "0s", "How often a line of traffic figures is logged; 0s is never.") \
-	X("dataplane.probes_per_s", dataplane.probes_per_s, INTEGER, 0, 10000000, "50000", "Probes answered per second, all sources together, per dataplane lcore; 0 answers none. Raise it where a traffic generator measures latency with them.") \
+	X("dataplane.probes_per_s", dataplane.probes_per_s, INTEGER, 0, 10000000, "50000", "Probes answered per second by the node, all sources together; 0 answers none. Raise it where a traffic generator measures latency with them.") \
 	X("dataplane.probes_burst", dataplane.probes_burst, INTEGER, 1, 10000000, "50000", "Burst of the above.") \
 	X("dataplane.record_cycles", dataplane.record_cycles, SWITCH, 0, 0, "on", "Count cycles per stage and packets per burst; costs under 2 %.") \
 	\
@@ -96,9 +96,9 @@
 	X("enet.packet_max", enet.packet_bytes_max, BYTES, 576, MSG_PAYLOAD_MAX, "4KiB", "Largest packet either way, its fragments joined.") \
 	X("enet.checksum", enet.checksum, USE, 0, 0, "any", "Whether clients use ENet's CRC32: any recognises it from each CONNECT.") \
 	X("enet.compression", enet.compression, USE, 0, 0, "any", "Whether clients use ENet's range coder: any recognises it from each CONNECT.") \
-	X("enet.connects_per_s", enet.connects_per_s, INTEGER, 1, 10000000, "2000", "New handshakes per second, all sources together, per dataplane lcore.") \
+	X("enet.connects_per_s", enet.connects_per_s, INTEGER, 1, 10000000, "2000", "New handshakes per second of the node, all sources together.") \
 	X("enet.connects_burst", enet.connects_burst, INTEGER, 1, 10000000, "4000", "Burst of the above.") \
-	X("enet.source_connects_per_s", enet.source_connects_per_s, INTEGER, 1, 10000000, "50", "New handshakes per second from one source address.") \
+	X("enet.source_connects_per_s", enet.source_connects_per_s, INTEGER, 1, 10000000, "50", "New handshakes per second from one source address. Where its flows go to several dataplane lcores, each has its part of this.") \
 	X("enet.source_connects_burst", enet.source_connects_burst, INTEGER, 1, 10000000, "200", "Burst of the above.") \
 	X("enet.returning_percent", enet.returning_percent, INTEGER, 0, 90, "25", "Part of connects_per_s, connects_burst and the places for handshakes that is kept for addresses that completed a handshake, or whose connection ended, in the last 10 minutes: so players who drop during a flood of invented sources get back in. What they do not need of the rate is everyone's.") \
 	X("enet.returning_max", enet.returning_max, INTEGER, 0, 4194304, "0", "Such addresses that are remembered, per dataplane lcore, 16 bytes each; 0 is twice peers_max, from 1,024 to 262,144.") \

@@ -12,6 +12,7 @@
 #include <rte_ethdev.h>
 
 #include "dataplane/eal.h"
+#include "dataplane/pci.h"
 
 static long read_number(const char *path)
 {
@@ -246,47 +247,6 @@ void dp_eal_cleanup(void)
 	rmdir(path);
 }
 
-/* "0000:3b:02.0" */
-static bool is_pci(const char *device)
-{
-	unsigned domain, bus, slot, function;
-	char end;
-
-	return sscanf(device, "%x:%x:%x.%x%c", &domain, &bus, &slot, &function, &end) == 4;
-}
-
-static void explain_pci(const char *device, FILE *errors)
-{
-	char path[512], driver[512];
-	const char *name;
-	ssize_t n;
-
-	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s", device);
-	if (access(path, F_OK)) {
-		fprintf(errors,
-			"  no PCI function %s on this machine; for a VF: echo 4 > "
-			"/sys/class/net/<pf>/device/sriov_numvfs, then lspci\n",
-			device);
-		return;
-	}
-	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/driver", device);
-	n = readlink(path, driver, sizeof(driver) - 1);
-	driver[n > 0 ? n : 0] = 0;
-	name = strrchr(driver, '/') ? strrchr(driver, '/') + 1 : "none";
-	if (!strcmp(name, "vfio-pci"))
-		fprintf(errors,
-			"  it is bound to vfio-pci, but EAL did not take it: was another device "
-			"allowed with -a? Is its VFIO group not viable? All functions in "
-			"/sys/bus/pci/devices/%s/iommu_group/devices must be bound to vfio-pci or "
-			"to none\n",
-			device);
-	else
-		fprintf(errors,
-			"  it is bound to driver %s; dpdk-devbind.py -b vfio-pci %s (mlx5 stays on "
-			"its kernel driver)\n",
-			name, device);
-}
-
 void dp_eal_explain_missing(const char *device, FILE *errors)
 {
 	uint16_t id;
@@ -302,8 +262,8 @@ void dp_eal_explain_missing(const char *device, FILE *errors)
 		count++;
 	}
 	fprintf(errors, count ? "\n" : " none\n");
-	if (is_pci(device))
-		explain_pci(device, errors);
+	if (dp_pci_is_address(device))
+		dp_pci_explain("/sys", device, errors);
 	else
 		fprintf(errors,
 			"  a virtual port is made by an EAL argument before \"--\", e.g. "

@@ -2,34 +2,10 @@
 
 #include "dataplane/probe.h"
 
-#define COST        1000000000ull
-#define ELAPSED_MAX (1000 * COST) /* ns; times the highest rate it fits 64 bits */
-
-void dp_probe_init(struct dp_probe *probe, uint32_t per_s, uint32_t burst, uint64_t now_ns)
+void dp_probe_init(struct dp_probe *probe, uint32_t per_s, uint32_t burst, struct rate *rate)
 {
-	*probe = (struct dp_probe){.per_s = per_s,
-		.burst = burst,
-		.at_ns = now_ns,
-		.credit = per_s ? burst * COST : 0,
-		.state = SW_NODE_CLOSED};
-}
-
-bool dp_probe_pays(struct dp_probe *probe, uint64_t now_ns)
-{
-	uint64_t elapsed = now_ns - probe->at_ns, full = probe->burst * COST;
-
-	if (elapsed > ELAPSED_MAX)
-		elapsed = ELAPSED_MAX;
-	probe->at_ns = now_ns;
-	/* Neither side overflows: 10^19 at most, and what is missing is at most full. */
-	if (elapsed * probe->per_s >= full - probe->credit)
-		probe->credit = probe->per_s ? full : 0;
-	else
-		probe->credit += elapsed * probe->per_s;
-	if (probe->credit < COST)
-		return false;
-	probe->credit -= COST;
-	return true;
+	*probe = (struct dp_probe){
+		.per_s = per_s, .burst = burst, .rate = rate, .state = SW_NODE_CLOSED};
 }
 
 enum dp_probe_fate dp_probe_take(
@@ -37,7 +13,8 @@ enum dp_probe_fate dp_probe_take(
 {
 	if (bytes < SW_PROBE_BYTES_MIN || payload[2] != SW_PROBE_REQUEST || payload[3] != 0)
 		return DP_PROBE_MALFORMED;
-	return dp_probe_pays(probe, now_ns) ? DP_PROBE_ANSWERED : DP_PROBE_LIMITED;
+	return rate_take(probe->rate, probe->per_s, probe->burst, 0, now_ns) ? DP_PROBE_ANSWERED
+									     : DP_PROBE_LIMITED;
 }
 
 void dp_probe_write(const struct dp_probe *probe, const uint8_t *payload, uint32_t bytes,

@@ -17,8 +17,10 @@
 /* The rings of one worker. to_* are pushed by the worker, from_* popped. Shards are counted from 0,
  * as in MSG_PEER_ROUTE's route - 1. log may be NULL; handoff is NULL for a worker alone. */
 struct dp_handoff;
+struct dp_node;
 struct dp_links {
 	struct dp_handoff *handoff; /* rings to the other workers */
+	struct dp_node *node;       /* the same for all workers; NULL for the only one */
 	struct msg_ring *to_control, *from_control;
 	uint32_t shards;
 	struct msg_ring *to_shard[CONFIG_LCORES_MAX], *from_shard[CONFIG_LCORES_MAX];

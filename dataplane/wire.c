@@ -266,7 +266,8 @@ static void answer(struct dp_wire *wire, struct wire_queue *queue, const struct 
 	enum dp_counter counter;
 	uint32_t bytes;
 
-	if (packet->kind == PACKET_ECHO_REQUEST && !dp_probe_pays(&wire->pings, now_ns)) {
+	if (packet->kind == PACKET_ECHO_REQUEST &&
+		!rate_take(&wire->node->pings, WIRE_PINGS_PER_S, WIRE_PINGS_BURST, 0, now_ns)) {
 		count(wire, DP_C_PING_LIMITED, 1);
 		return;
 	}
@@ -292,7 +293,6 @@ static void answer_probe(struct dp_wire *wire, struct wire_queue *queue,
 {
 	const uint8_t *request = frame->data + packet->payload_at,
 		      *ip = frame->data + packet->l3_at;
-	bool full = sw_enet_peers(wire->engine) >= wire->config->enet.peers_max;
 	enum dp_probe_fate fate =
 		dp_probe_take(&wire->probe, request, packet->payload_bytes, now_ns);
 	struct packet_link link;
@@ -313,7 +313,8 @@ static void answer_probe(struct dp_wire *wire, struct wire_queue *queue,
 		return;
 	}
 	out = rte_pktmbuf_mtod(mbuf, uint8_t *);
-	dp_probe_write(&wire->probe, request, packet->payload_bytes, full, out + link.bytes);
+	dp_probe_write(&wire->probe, request, packet->payload_bytes,
+		dp_node_full(wire->node, wire->config->enet.peers_max), out + link.bytes);
 	put_datagram(queue, mbuf, &link, packet->payload_bytes, packet_get16(ip + 4));
 	if (packet->is_ip6) {
 		out += link.bytes - PACKET_UDP_BYTES - PACKET_IPV6_BYTES;

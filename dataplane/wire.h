@@ -21,6 +21,7 @@
 #include "dataplane/port.h"
 
 struct dp_wire;
+struct dp_node;
 
 /* Where packets and events go: three of struct sw_enet_ops, with the same meaning. */
 struct dp_wire_sink {
@@ -31,7 +32,8 @@ struct dp_wire_sink {
 };
 
 /* Main thread. A wire for worker index: it takes the queues that dp_port_queue_worker gives it, and
- * what other workers hand it (handoff.h; NULL when it is alone).
+ * what other workers hand it (handoff.h; NULL when it is alone). node: the same for all workers;
+ * NULL for the only one. It must outlive them.
  * config and ports must outlive it. counters[DP_COUNTER_COUNT] belongs to the caller and outlives
  * it too. now_ns: the clock that dp_wire_step will be given. Returns NULL after it has said on
  * stderr what is wrong: no queue for this worker, enet values that the engine refuses, no memory.
@@ -39,7 +41,7 @@ struct dp_wire_sink {
 struct dp_wire *dp_wire_new(const struct sw_config *config, uint32_t index,
 	struct dp_port *const *ports, uint32_t port_count, const struct dp_wire_sink *sink,
 	_Atomic uint64_t *counters, const uint8_t key[16], struct dp_handoff *handoff,
-	uint64_t now_ns);
+	struct dp_node *node, uint64_t now_ns);
 void dp_wire_free(struct dp_wire *wire);
 
 struct sw_enet *dp_wire_engine(struct dp_wire *wire);

@@ -5,6 +5,7 @@
 
 #include "dataplane/cycles.h"
 #include "dataplane/handoff.h"
+#include "dataplane/node.h"
 #include "dataplane/probe.h"
 #include "dataplane/wire.h"
 
@@ -71,7 +72,7 @@ struct dp_wire {
 	uint16_t burst;
 	uint16_t ip_id;
 	struct dp_probe probe;
-	struct dp_probe pings; /* its bucket alone */
+	struct dp_node *node, own_node; /* the second where nobody gave us the first */
 
 	/* the burst being worked on */
 	struct wire_queue *rx_queue; /* it came from there */

@@ -15,8 +15,16 @@
 /* Of the histograms of bursts; the last from DP_BURST_MAX up, a transmit burst being twice it. */
 #define BURST_BUCKETS 10u
 
-static void engine_config(const struct sw_config *config, uint32_t index, const uint8_t key[16],
-	struct sw_enet_config *out)
+/* Of a figure of the node, when each worker counts by itself: together at least what is asked for,
+ * and less than one a worker above. */
+static uint32_t share(uint32_t whole, uint32_t workers)
+{
+	return (whole + workers - 1) / workers;
+}
+
+/* workers: that the flows of one source are spread over. */
+static void engine_config(const struct sw_config *config, uint32_t index, uint32_t workers,
+	struct rate *connects, const uint8_t key[16], struct sw_enet_config *out)
 {
 	static const enum sw_enet_use use[] = {
 		[CONFIG_USE_OFF] = SW_ENET_OFF,
@@ -35,8 +43,9 @@ static void engine_config(const struct sw_config *config, uint32_t index, const 
 		.compression = use[config->enet.compression],
 		.connects_per_s = config->enet.connects_per_s,
 		.connects_burst = config->enet.connects_burst,
-		.source_connects_per_s = config->enet.source_connects_per_s,
-		.source_connects_burst = config->enet.source_connects_burst,
+		.connects = connects,
+		.source_connects_per_s = share(config->enet.source_connects_per_s, workers),
+		.source_connects_burst = share(config->enet.source_connects_burst, workers),
 		.returning_percent = config->enet.returning_percent,
 		.returning_max = config->enet.returning_max,
 		.expand_bytes_per_s = config->enet.expand_bytes_per_s,
@@ -140,7 +149,7 @@ size_t dp_wire_bytes(const struct sw_config *config)
 	struct sw_enet_config engine;
 	size_t sum = 0;
 
-	engine_config(config, 0, key, &engine);
+	engine_config(config, 0, 1, NULL, key, &engine);
 	sum += sizeof(struct dp_wire);
 	sum += round_up(sw_enet_bytes(&engine), HUGE_BYTES); /* the engine's own sum is in enet.c */
 	sum += ways_bytes(config);                           /* two lines per peer: the way back */
@@ -156,7 +165,7 @@ size_t dp_wire_stranger_bytes(const struct sw_config *config, uint32_t *half_ope
 	static const uint8_t key[16];
 	struct sw_enet_config engine;
 
-	engine_config(config, 0, key, &engine);
+	engine_config(config, 0, 1, NULL, key, &engine);
 	*half_open = sw_enet_half_open(&engine);
 	return sw_enet_stranger_bytes(&engine);
 }
@@ -177,7 +186,7 @@ static void *reserve(size_t bytes)
 struct dp_wire *dp_wire_new(const struct sw_config *config, uint32_t index,
 	struct dp_port *const *ports, uint32_t port_count, const struct dp_wire_sink *sink,
 	_Atomic uint64_t *counters, const uint8_t key[16], struct dp_handoff *handoff,
-	uint64_t now_ns)
+	struct dp_node *node, uint64_t now_ns)
 {
 	struct sw_enet_config engine;
 	struct sw_enet_ops ops = dp_wire_engine_ops;
@@ -194,7 +203,8 @@ struct dp_wire *dp_wire_new(const struct sw_config *config, uint32_t index,
 			index, config->dataplane.lcore_count);
 		return NULL;
 	}
-	engine_config(config, index, key, &engine);
+	engine_config(config, index, handoff ? handoff->workers : 1, node ? &node->connects : NULL,
+		key, &engine);
 	if (!sw_enet_bytes(&engine)) {
 		fprintf(stderr, "dataplane: the engine does not take the enet section's values\n");
 		return NULL;
@@ -212,9 +222,9 @@ struct dp_wire *dp_wire_new(const struct sw_config *config, uint32_t index,
 	wire->burst = (uint16_t)config->dataplane.burst;
 	wire->own_queues = own;
 	wire->queue_count = own + others;
-	dp_probe_init(&wire->pings, WIRE_PINGS_PER_S, WIRE_PINGS_BURST, now_ns);
+	wire->node = node ? node : &wire->own_node;
 	dp_probe_init(&wire->probe, config->dataplane.probes_per_s, config->dataplane.probes_burst,
-		now_ns);
+		&wire->node->probes);
 	wire->engine_bytes = sw_enet_bytes(&engine);
 	wire->engine_memory = reserve(wire->engine_bytes);
 	wire->ways = reserve(ways_bytes(config));
@@ -230,6 +240,7 @@ struct dp_wire *dp_wire_new(const struct sw_config *config, uint32_t index,
 	wire->engine = sw_enet_init(
 		wire->engine_memory, wire->engine_bytes, &engine, &ops, now_ns / NS_PER_MS);
 	CHECK(wire->engine); /* sw_enet_bytes has accepted the values */
+	wire->node->peers[index] = &sw_enet_counters(wire->engine)[SW_ENET_C_PEERS];
 	return wire;
 no_memory:
 	fprintf(stderr,

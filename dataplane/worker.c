@@ -291,7 +291,7 @@ struct dp_worker *dp_worker_new(const struct sw_config *config, uint32_t index,
 		worker->drain[1 + s].ring = links->from_shard[s];
 	sink.ctx = worker->route;
 	worker->wire = dp_wire_new(config, index, ports, port_count, &sink, worker->counters, key,
-		links->handoff, mono_ns());
+		links->handoff, links->node, mono_ns());
 	if (!worker->wire) { /* which has said why */
 		dp_worker_free(worker);
 		return NULL;

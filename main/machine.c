@@ -129,6 +129,7 @@ static int build_workers(struct machine *m)
 	for (uint32_t w = 0; w < m->workers; w++) {
 		struct dp_links links = {
 			.handoff = m->handoff,
+			.node = &m->node,
 			.to_control = m->worker_to_control[w],
 			.from_control = m->control_to_worker[w],
 			.shards = m->shards,

@@ -11,6 +11,7 @@
 #include "common/config.h"
 #include "control/control.h"
 #include "control/world/world.h"
+#include "dataplane/node.h"
 #include "main/lcore.h"
 
 struct msg_ring;
@@ -22,6 +23,7 @@ struct machine {
 	uint32_t workers, shards, ports, lcores;
 	struct dp_port *port[CONFIG_PORTS_MAX];
 	struct dp_handoff *handoff; /* between the workers; NULL where nothing crosses */
+	struct dp_node node;        /* what the workers share */
 	struct dp_worker *worker[CONFIG_LCORES_MAX];
 	struct sim_shard *shard[CONFIG_LCORES_MAX];
 	struct sim_instances *instances; /* prepared by control's builder, run by the shards */

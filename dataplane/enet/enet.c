@@ -193,11 +193,7 @@ static void init_strangers(struct sw_enet *e, const struct sizes *s)
 	memset(e->sources, 0, (size_t)s->sources * sizeof *e->sources);
 	e->source_mask = s->sources - 1;
 	e->kept_burst = (uint32_t)(config->connects_burst * percent / 100);
-	if (e->kept_burst)
-		e->kept_per_s = (uint32_t)(config->connects_per_s * percent / 100);
-	e->connects.tokens_milli = (uint64_t)(config->connects_burst - e->kept_burst) * 1000;
-	e->connects_kept.tokens_milli = (uint64_t)e->kept_burst * 1000;
-	e->connects.at_ms = e->connects_kept.at_ms = e->now_ms;
+	e->connects = config->connects ? config->connects : &e->own_connects;
 	memset(e->returning, 0, (size_t)s->returning * sizeof *e->returning);
 	e->returning_mask = s->returning - 1;
 	memset(e->departed, 0, (size_t)s->departed * sizeof *e->departed);

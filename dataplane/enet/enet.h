@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/rate.h"
 #include "common/counter.h"
 
 struct sw_enet;
@@ -47,8 +48,9 @@ struct sw_enet_config {
 	enum sw_enet_use checksum;    /* CRC32 */
 	enum sw_enet_use compression; /* the range coder; a datagram that it does not make smaller
 				       * goes plain, from either side */
-	uint32_t incoming_bandwidth, outgoing_bandwidth;       /* bytes/s per peer, 0 unlimited */
-	uint32_t connects_per_s, connects_burst;               /* token bucket over all sources */
+	uint32_t incoming_bandwidth, outgoing_bandwidth; /* bytes/s per peer, 0 unlimited */
+	uint32_t connects_per_s, connects_burst;         /* token bucket over all sources */
+	struct rate *connects; /* that bucket, for several engines together; NULL: our own */
 	uint32_t source_connects_per_s, source_connects_burst; /* token bucket per address */
 	/* Of connects_per_s, connects_burst and half_open_max: kept for addresses that completed a
 	 * handshake, or left, in the last ten minutes; at most 90. What they do not need of the

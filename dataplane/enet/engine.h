@@ -307,8 +307,8 @@ struct sw_enet {
 	struct list half_open_age;
 	struct source *sources;
 	uint32_t source_mask;
-	struct bucket connects, connects_kept; /* the share of who returns */
-	uint32_t kept_per_s, kept_burst;
+	struct rate own_connects, *connects; /* the bucket over all sources */
+	uint32_t kept_burst;                 /* of it, for who returns */
 	uint32_t refuse_data;
 	struct returning *returning;
 	uint32_t returning_mask;

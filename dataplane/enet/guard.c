@@ -1,33 +1,30 @@
 /* guard.c: the cheap refusals of CONNECT: a token bucket per source, then one over all. In this
  * order: what one source sends beyond its own rate must not use up what all the others share.
  *
- * A share of the common rate is kept for addresses that proved themselves of late (returning.c): a
- * flood of invented sources takes all of the rest, and who drops meanwhile gets back in by that
- * share. While it is not drawn from it is full, and what flows over goes to everyone. Who sends in
- * the name of an address that is known to have played has that source's bucket, no more.
+ * A share of the common bucket, which several engines may have together (common/rate.h), is kept
+ * for addresses that proved themselves of late (returning.c): strangers leave that much in it. So a
+ * flood of invented sources takes all of the rest, and who drops meanwhile gets back in, while what
+ * they do not need is everyone's. Who sends in the name of an address that is known to have played
+ * has that source's bucket, no more.
  *
  * The table of sources is small and set-associative: four to a set, and a newcomer takes the place
  * of the one that has been quiet longest. A flood of invented addresses can push honest ones out,
  * which hands them a full bucket: the global bucket bounds what that is worth. */
 #include "dataplane/enet/engine.h"
 
-/* Adds what at per_s a second came since it was last filled; returns what flowed over, in
- * thousandths. */
-static uint64_t bucket_fill(struct bucket *bucket, uint32_t per_s, uint32_t burst, uint64_t now_ms)
+/* Adds what at per_s a second came since it was last filled. */
+static void bucket_fill(struct bucket *bucket, uint32_t per_s, uint32_t burst, uint64_t now_ms)
 {
-	uint64_t full = (uint64_t)burst * 1000, over = 0;
+	uint64_t full = (uint64_t)burst * 1000;
 	uint64_t elapsed = now_ms - bucket->at_ms;
 
 	/* per_s thousandths per ms; an hour fills any bucket that is worth the name */
 	if (elapsed > 3600000)
 		elapsed = 3600000;
 	bucket->tokens_milli += elapsed * per_s;
-	if (bucket->tokens_milli > full) {
-		over = bucket->tokens_milli - full;
+	if (bucket->tokens_milli > full)
 		bucket->tokens_milli = full;
-	}
 	bucket->at_ms = now_ms;
-	return over;
 }
 
 static bool bucket_take(struct bucket *bucket)
@@ -47,24 +44,6 @@ uint64_t guard_source_key(const struct sw_enet *e, const struct sw_enet_addr *fr
 	if (memcmp(source.ip, mapped, sizeof mapped) != 0)
 		memset(source.ip + 8, 0, 8); /* IPv6: whoever has one address has its /64 */
 	return peer_hash(e, &source, 0) | 1;
-}
-
-/* Both together hold connects_burst and fill at connects_per_s. */
-static void common_fill(struct sw_enet *e)
-{
-	const struct sw_enet_config *config = &e->config;
-	uint64_t full, over = 0;
-
-	if (e->connects.at_ms == e->now_ms)
-		return;
-	if (e->kept_burst)
-		over = bucket_fill(&e->connects_kept, e->kept_per_s, e->kept_burst, e->now_ms);
-	bucket_fill(&e->connects, config->connects_per_s - e->kept_per_s,
-		config->connects_burst - e->kept_burst, e->now_ms);
-	full = (uint64_t)(config->connects_burst - e->kept_burst) * 1000;
-	e->connects.tokens_milli += over;
-	if (e->connects.tokens_milli > full)
-		e->connects.tokens_milli = full;
 }
 
 /* Returns 0, or the refusal. */
@@ -93,10 +72,12 @@ uint32_t guard_connect(struct sw_enet *e, const struct sw_enet_addr *from)
 		e->now_ms);
 	if (!bucket_take(&source->bucket))
 		return SW_ENET_C_CONNECT_SOURCE_RATE;
-	common_fill(e);
-	if (bucket_take(&e->connects))
+	if (rate_take(e->connects, config->connects_per_s, config->connects_burst, e->kept_burst,
+		    e->now_ms * 1000000))
 		return 0;
-	if (e->kept_burst && returning_known(e, key) && bucket_take(&e->connects_kept)) {
+	if (e->kept_burst && returning_known(e, key) &&
+		rate_take(e->connects, config->connects_per_s, config->connects_burst, 0,
+			e->now_ms * 1000000)) {
 		count(e, SW_ENET_C_CONNECTS_RETURNING, 1);
 		return 0;
 	}

@@ -49,7 +49,8 @@ static bool disconnected(void *ctx, uint64_t peer, uint32_t data, enum sw_enet_g
 }
 
 struct echo *echo_new(const struct sw_config *config, uint32_t index, struct dp_port *const *ports,
-	uint32_t port_count, const uint8_t key[16], struct dp_handoff *handoff)
+	uint32_t port_count, const uint8_t key[16], struct dp_handoff *handoff,
+	struct dp_node *node)
 {
 	struct echo *echo = aligned_alloc(64, (sizeof(*echo) + 63) & ~(size_t)63);
 	const struct dp_wire_sink sink = {.ctx = echo,
@@ -63,8 +64,8 @@ struct echo *echo_new(const struct sw_config *config, uint32_t index, struct dp_
 	}
 	memset(echo, 0, sizeof(*echo));
 	echo->config = config;
-	echo->wire = dp_wire_new(
-		config, index, ports, port_count, &sink, echo->counters, key, handoff, mono_ns());
+	echo->wire = dp_wire_new(config, index, ports, port_count, &sink, echo->counters, key,
+		handoff, node, mono_ns());
 	if (!echo->wire) {
 		free(echo);
 		return NULL;

@@ -12,11 +12,13 @@
 #include "dataplane/port.h"
 #include "perf/echo/benchmark.h"
 
+struct dp_node;
 struct echo;
 
 /* Main thread. As dp_worker_new; NULL after it has said why. */
 struct echo *echo_new(const struct sw_config *config, uint32_t index, struct dp_port *const *ports,
-	uint32_t port_count, const uint8_t key[16], struct dp_handoff *handoff);
+	uint32_t port_count, const uint8_t key[16], struct dp_handoff *handoff,
+	struct dp_node *node);
 void echo_free(struct echo *echo);
 
 /* Main thread, before echo_run. Gives this worker all of the sessions: whichever worker a frame

@@ -2,7 +2,8 @@
  *   stormweir-echo -l 0 --vdev=net_af_xdp0,iface=veth0,busy_budget=0 -- \
  *       --port net_af_xdp0 --address 10.78.1.1/24 --udp-port 7777
  * One worker per EAL lcore; a plain thread prints figures and looks after the ports. SIGINT and
- * SIGTERM: peers are told and drained, final figures, exit 0. */
+ * SIGTERM: peers are told and drained, final figures, exit 0. SIGHUP: every port is reset, as when
+ * a PF resets its VF. */
 #include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
@@ -21,17 +22,20 @@
 #include "dataplane/counters.h"
 #include "dataplane/eal.h"
 #include "dataplane/enet/enet.h"
+#include "dataplane/node.h"
 #include "dataplane/port.h"
 #include "perf/echo/echo.h"
 #include "perf/echo/options.h"
 
-static _Atomic bool stop; /* the signal handler sets it, everyone reads */
+static _Atomic bool stop;  /* the signal handler sets it, everyone reads */
+static _Atomic bool reset; /* the signal handler sets it, the watcher takes it */
 
 static struct {
 	struct sw_config config;
 	struct echo_benchmark benchmark;
 	struct dp_port *ports[CONFIG_PORTS_MAX];
 	struct dp_handoff *handoff;
+	struct dp_node node;
 	struct echo *echoes[CONFIG_LCORES_MAX];
 	uint32_t port_count, echo_count;
 	_Atomic bool finished;
@@ -39,8 +43,7 @@ static struct {
 
 static void on_signal(int number)
 {
-	(void)number;
-	atomic_store_explicit(&stop, true, memory_order_relaxed);
+	atomic_store_explicit(number == SIGHUP ? &reset : &stop, true, memory_order_relaxed);
 }
 
 static uint64_t sum(uint32_t set, uint32_t counter)
@@ -101,9 +104,15 @@ static void *watch(void *unused)
 	uint64_t rx = 0, tx = 0;
 
 	for (uint32_t tenths = 1; !atomic_load(&run.finished); tenths++) {
+		bool ask;
+
 		nanosleep(&tenth, NULL);
-		for (uint32_t p = 0; p < run.port_count; p++)
+		ask = atomic_exchange(&reset, false);
+		for (uint32_t p = 0; p < run.port_count; p++) {
+			if (ask)
+				dp_port_ask_reset(run.ports[p]);
 			dp_port_maintain(run.ports[p], stderr);
+		}
 		if (run.config.dataplane.stats_period_s &&
 			tenths % (10 * run.config.dataplane.stats_period_s) == 0) {
 			uint64_t rx_now = sum(0, DP_C_RX_PACKETS), tx_now = sum(0, DP_C_TX_PACKETS);
@@ -148,8 +157,8 @@ static int open_all(void)
 	if (dp_handoff_new(&run.config, run.ports, run.port_count, key, &run.handoff))
 		return -ENOMEM;
 	for (uint32_t e = 0; e < run.config.dataplane.lcore_count; e++) {
-		run.echoes[e] =
-			echo_new(&run.config, e, run.ports, run.port_count, key, run.handoff);
+		run.echoes[e] = echo_new(
+			&run.config, e, run.ports, run.port_count, key, run.handoff, &run.node);
 		if (!run.echoes[e])
 			return -ENOMEM;
 		run.echo_count++;
@@ -199,6 +208,7 @@ int main(int argc, char **argv)
 		return 1;
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
+	sigaction(SIGHUP, &action, NULL);
 	ret = echo_options(&run.config, &run.benchmark, argc - used, argv + used, stderr);
 	if (!ret)
 		ret = open_all();
