@@ -211,7 +211,7 @@ expect "$(counter enet 0 connected) == 2 && $(counter enet 1 connected) == 2"
 expect "$(counter dataplane 0 handoff_over) + $(counter dataplane 1 handoff_over) == 0"
 
 step "two drivers, three workers over four queues"
-serve "-l 0,1,2 $two --rxq 2"
+serve "-l 1,2,3 $two --rxq 2"
 clients 6 10.203.3.1
 clients 6 10.203.4.1
 stop
