@@ -247,6 +247,45 @@ static void movement_examples_agree(void **state)
 	assert_true(count >= 8);
 }
 
+static void walls_examples_agree(void **state)
+{
+	/* from the south: #... #..# #### */
+	static const uint64_t solid[] = {0xf91};
+	static const struct sw_ground ground = {.columns = 4,
+		.rows = 3,
+		.tile_mm = 1000,
+		.width_mm = 4000,
+		.height_mm = 3000,
+		.solid = solid};
+	static const struct sw_move_map map = {.width_mm = 4000,
+		.height_mm = 3000,
+		.tick_hz = 20,
+		.radius_mm = 300,
+		.ground = &ground};
+	char hash[64];
+	unsigned count = 0;
+
+	(void)state;
+	for (const char *line = strstr(page, "**Walls.**"); line; line = strchr(line + 1, '\n')) {
+		struct sw_move_state at = {.heading = 0};
+		int dx, dy, x, y, end = 0;
+
+		if (sscanf(line, "\n| %d, %d | %d, %d | %d, %d |%n", &dx, &dy, &at.x_mm, &at.y_mm,
+			    &x, &y, &end) != 6 ||
+			line[end] != '\n')
+			continue;
+		sw_move_apply(&map, 5000, dx, dy, &at);
+		assert_int_equal(at.x_mm, x);
+		assert_int_equal(at.y_mm, y);
+		count++;
+	}
+	assert_true(count >= 6);
+	snprintf(hash, sizeof(hash), "have the hash `0x%016llx`",
+		(unsigned long long)sw_ground_walls_hash(4, 3, 1000, solid));
+	if (!strstr(page, hash))
+		fail_msg("the page does not say: %s", hash);
+}
+
 static size_t from_hex(const char *text, uint8_t *bytes, size_t bytes_max)
 {
 	size_t count;
@@ -347,6 +386,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(fields_agree),
 		cmocka_unit_test(enums_agree),
 		cmocka_unit_test(movement_examples_agree),
+		cmocka_unit_test(walls_examples_agree),
 		cmocka_unit_test(example_packets_decode),
 		cmocka_unit_test(the_example_ticket_is_good),
 	};

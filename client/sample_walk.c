@@ -1,7 +1,10 @@
 /* sample_walk: the client library in one page. Connects, walks a square, prints who it sees,
  *leaves.
  *
- *	stormweir-walk ADDRESS PORT TICKET-FILE     (the ticket's raw bytes) */
+ *	stormweir-walk ADDRESS PORT TICKET-FILE [MAP-FILE...]
+ *
+ * The ticket is its raw bytes. Map files (Tiled's JSON, as the server has them) let it stop at
+ *walls by itself. */
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,6 +30,11 @@ static void see(void *ctx, struct swc_client *client, const struct swc_event *ev
 		printf("joined %s as actor %u at %d, %d mm\n", self->map, self->actor_id,
 			self->x_mm, self->y_mm);
 		break;
+	case SWC_EVENT_WALLS_UNKNOWN:
+		printf("the walls of %s are not among the map files: the server will correct "
+		       "what walks into one\n",
+			self->map);
+		break;
 	case SWC_EVENT_ENTER:
 		printf("+ actor %u at %d, %d mm\n", event->actor->actor_id, event->actor->x_mm,
 			event->actor->y_mm);
@@ -45,6 +53,23 @@ static void see(void *ctx, struct swc_client *client, const struct swc_event *ev
 	}
 }
 
+/* Gives the client every map file of the command line; they live as long as the program. */
+static bool use_maps(struct swc_client *client, char *const *paths)
+{
+	for (; *paths; paths++) {
+		struct swc_ground *ground;
+		char why[1024];
+
+		if (swc_ground_load(*paths, &ground, why, sizeof(why))) {
+			fprintf(stderr, "%s", why);
+			return false;
+		}
+		if (swc_use_ground(client, ground))
+			return false;
+	}
+	return true;
+}
+
 int main(int argc, char **argv)
 {
 	static const int square[][2] = {{127, 0}, {0, 127}, {-127, 0}, {0, -127}};
@@ -55,8 +80,8 @@ int main(int argc, char **argv)
 	uint64_t joined_ns = 0, now;
 	FILE *file;
 
-	if (argc != 4 || !(file = fopen(argv[3], "rb"))) {
-		fprintf(stderr, "usage: %s ADDRESS PORT TICKET-FILE\n", argv[0]);
+	if (argc < 4 || !(file = fopen(argv[3], "rb"))) {
+		fprintf(stderr, "usage: %s ADDRESS PORT TICKET-FILE [MAP-FILE...]\n", argv[0]);
 		return 2;
 	}
 	config.address = argv[1];
@@ -68,6 +93,8 @@ int main(int argc, char **argv)
 		return 1;
 	}
 
+	if (!use_maps(client, argv + 4))
+		return 1;
 	while (swc_service(client, now = now_ns()) != SWC_CLOSED) {
 		struct pollfd socket = {.fd = swc_fd(client), .events = POLLIN};
 		uint64_t due = swc_due_ns(client);

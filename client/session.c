@@ -54,6 +54,40 @@ void swc_session_click(struct swc_session *session, uint32_t actor_id)
 	send_message(session, SW_CHANNEL_SESSION, true, SW_MSG_CLICK, &click.base);
 }
 
+bool swc_session_use_ground(struct swc_session *session, const struct swc_ground *ground)
+{
+	if (session->ground_count == SWC_GROUNDS_MAX)
+		return false;
+	session->grounds[session->ground_count++] = ground;
+	if (session->joined && session->self.walls == SWC_WALLS_UNKNOWN)
+		swc_session_find_ground(session);
+	return true;
+}
+
+void swc_session_find_ground(struct swc_session *session)
+{
+	struct swc_self *self = &session->self;
+	struct sw_move_map *map = &session->prediction.map;
+
+	session->ground = NULL;
+	map->ground = NULL;
+	map->radius_mm = 0;
+	self->walls = self->ground_hash ? SWC_WALLS_UNKNOWN : SWC_WALLS_NONE;
+	for (uint32_t i = 0; i < session->ground_count && !session->ground; i++) {
+		const struct sw_ground *ground = session->grounds[i]->value;
+
+		/* Equal hashes mean equal walls; that all of it fits is the server's word. */
+		if (ground->hash != self->ground_hash || ground->width_mm != self->width_mm ||
+			ground->height_mm != self->height_mm ||
+			2 * self->radius_mm >= ground->tile_mm)
+			continue;
+		session->ground = session->grounds[i];
+		self->walls = SWC_WALLS_KNOWN;
+		map->ground = ground;
+		map->radius_mm = self->radius_mm;
+	}
+}
+
 void swc_session_walk(struct swc_session *session, int dx, int dy)
 {
 	const int full = 127;

@@ -6,6 +6,7 @@
 #ifndef SWC_SESSION_H
 #define SWC_SESSION_H
 
+#include "client/ground.h"
 #include "client/prediction.h"
 #include "client/stormweir.h"
 #include "client/view.h"
@@ -27,10 +28,13 @@ struct swc_session {
 	struct swc_session_ops ops;
 	int8_t walk_dx, walk_dy;
 	bool joined;
-	uint32_t stay;             /* Joined.stay, for what is sent */
-	uint32_t input_tries;      /* batches sent since the last new input */
-	uint32_t view_sequence;    /* of the last ViewChange of this stay */
-	uint32_t stays, view_stay; /* JOINED seen; the stay that the view belongs to */
+	uint32_t stay;                                     /* Joined.stay, for what is sent */
+	const struct swc_ground *grounds[SWC_GROUNDS_MAX]; /* that it may come to */
+	uint32_t ground_count;
+	const struct swc_ground *ground; /* of the map that it is on; NULL: none, or unknown */
+	uint32_t input_tries;            /* batches sent since the last new input */
+	uint32_t view_sequence;          /* of the last ViewChange of this stay */
+	uint32_t stays, view_stay;       /* JOINED seen; the stay that the view belongs to */
 	uint32_t refused_reason;
 	char refused_text[256]; /* empty: none came */
 };
@@ -53,6 +57,12 @@ void swc_session_tick(struct swc_session *session);
 
 /* Copies the predicted position into self; session.c and session_receive.c use it. */
 void swc_session_self_predicted(struct swc_session *session);
+
+/* False: it has SWC_GROUNDS_MAX. */
+bool swc_session_use_ground(struct swc_session *session, const struct swc_ground *ground);
+
+/* Looks for the ground that self.ground_hash names, and sets walls, ground and prediction. */
+void swc_session_find_ground(struct swc_session *session);
 
 void swc_session_walk(struct swc_session *session, int dx, int dy);
 void swc_session_click(struct swc_session *session, uint32_t actor_id);

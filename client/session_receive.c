@@ -11,6 +11,7 @@
 #define LENGTH_MM_MAX    (1u << 30)
 #define TICK_HZ_MAX      240u
 #define SPEED_MM_MAX     1000000u
+#define RADIUS_MM_MAX    (SW_GROUND_TILE_MM_MAX / 2)
 
 static void emit(struct swc_session *session, const struct swc_event *event)
 {
@@ -77,7 +78,8 @@ static enum swc_refusal on_joined(struct swc_session *session, const Sw__Joined 
 		(uint32_t)message->x_mm >= message->width_mm || message->y_mm < 0 ||
 		(uint32_t)message->y_mm >= message->height_mm || message->heading > UINT16_MAX ||
 		!message->tick_hz || message->tick_hz > TICK_HZ_MAX ||
-		message->speed_mm_per_s > SPEED_MM_MAX || !text_fits(message->map, SWC_NAME_BYTES))
+		message->speed_mm_per_s > SPEED_MM_MAX || message->radius_mm > RADIUS_MM_MAX ||
+		!text_fits(message->map, SWC_NAME_BYTES))
 		return SWC_REFUSAL_OUT_OF_RANGE;
 
 	session->state = SWC_PLAYING;
@@ -95,6 +97,8 @@ static enum swc_refusal on_joined(struct swc_session *session, const Sw__Joined 
 	self->height_mm = message->height_mm;
 	self->tick_hz = message->tick_hz;
 	self->speed_mm_per_s = message->speed_mm_per_s;
+	self->ground_hash = message->ground_hash;
+	self->radius_mm = message->radius_mm;
 	self->join_x_mm = self->server_x_mm = message->x_mm;
 	self->join_y_mm = self->server_y_mm = message->y_mm;
 	self->server_tick = message->tick;
@@ -105,10 +109,14 @@ static enum swc_refusal on_joined(struct swc_session *session, const Sw__Joined 
 	at.y_mm = message->y_mm;
 	at.heading = (uint16_t)message->heading;
 	swc_prediction_join(&session->prediction, &map, message->speed_mm_per_s, &at);
+	swc_session_find_ground(session);
 	self->input_applied = session->prediction.newest;
 	swc_session_self_predicted(session);
 	swc_view_leave(&session->view, self->actor_id); /* a ViewChange before Joined may name us */
 	emit(session, &(struct swc_event){.type = SWC_EVENT_JOINED});
+	/* JOINED's handler may have given the right one. */
+	if (self->walls == SWC_WALLS_UNKNOWN)
+		emit(session, &(struct swc_event){.type = SWC_EVENT_WALLS_UNKNOWN});
 	return SWC_REFUSAL_COUNT;
 }
 

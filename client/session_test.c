@@ -145,6 +145,31 @@ static void start(struct seen *seen)
 		&seen->session, SW_PROTOCOL_VERSION, (const uint8_t *)"ticket", 6, "test");
 }
 
+/* 40 x 40 tiles of 5 m, a fifth of them solid, none in the middle. */
+static struct swc_ground *walled(uint32_t random)
+{
+	static char text[16384];
+	struct swc_ground *ground;
+	char error[512], *at = text;
+
+	at += sprintf(at,
+		"{\"type\":\"map\",\"orientation\":\"orthogonal\",\"width\":40,\"height\":40,"
+		"\"tilewidth\":1,\"tileheight\":1,\"properties\":[{\"name\":\"tile_mm\",\"value\":"
+		"5000}],\"tilesets\":[{\"firstgid\":1,\"tilecount\":1}],\"layers\":[{\"type\":"
+		"\"tilelayer\",\"width\":40,\"height\":40,\"properties\":[{\"name\":\"solid\","
+		"\"value\":true}],\"data\":[");
+	for (int i = 0; i < 1600; i++) {
+		bool middle = abs(i / 40 - 20) < 2 && abs(i % 40 - 20) < 2;
+
+		random = random * 1664525u + 1013904223u;
+		at += sprintf(at, "%s%d", i ? "," : "", !middle && random >> 16 < 13000);
+	}
+	sprintf(at, "]}]}");
+	if (swc_ground_parse(text, strlen(text), "walled", &ground, error, sizeof(error)))
+		fail_msg("%s", error);
+	return ground;
+}
+
 static void start_playing(struct seen *seen)
 {
 	start(seen);
@@ -484,7 +509,7 @@ static void inputs_repeat_the_seven_before_and_the_stop_is_repeated_until_confir
  * silence), and a way to it that loses a third of the datagrams each way and delays the others: as
  * long as not eight batches in a row are lost, both compute the same walk, and nothing is ever
  * corrected. */
-static void a_third_lost_each_way_needs_no_correction(void **state)
+static void walk_with_a_third_lost(const struct swc_ground *ground)
 {
 	enum { TICKS = 4000, LATE = 5, QUEUE = 8, BANK = 4 };
 	struct sw_move_map map = {.width_mm = 200000, .height_mm = 200000, .tick_hz = 20};
@@ -495,11 +520,24 @@ static void a_third_lost_each_way_needs_no_correction(void **state)
 	} way[LATE + 1] = {0};
 	int8_t dx[QUEUE], dy[QUEUE];
 	uint32_t waiting = 0, received = 0, applied = 0, credit = 0, random = 20221130,
-		 lost_row = 0;
+		 lost_row = 0, stopped = 0;
 	struct seen seen;
 
-	(void)state;
-	start_playing(&seen);
+	if (ground) {
+		Sw__Joined joined = joined_message();
+
+		start(&seen);
+		assert_true(swc_session_use_ground(&seen.session, ground));
+		give_admitted(&seen);
+		joined.ground_hash = swc_ground_hash(ground);
+		joined.radius_mm = 300;
+		give(&seen, SW_CHANNEL_SESSION, SW_MSG_JOINED, &joined);
+		assert_int_equal(seen.session.self.walls, SWC_WALLS_KNOWN);
+		map.ground = ground->value;
+		map.radius_mm = 300;
+	} else {
+		start_playing(&seen);
+	}
 	for (uint32_t tick = 1; tick <= TICKS; tick++) {
 		uint32_t before = seen.sent;
 
@@ -541,7 +579,11 @@ static void a_third_lost_each_way_needs_no_correction(void **state)
 		}
 		credit = credit + 1 > BANK + 1 ? BANK + 1 : credit + 1;
 		for (; credit && waiting; credit--, waiting--) {
+			struct sw_move_state from = server;
+
 			sw_move_apply(&map, 5000, dx[0], dy[0], &server);
+			stopped += (dx[0] && server.x_mm == from.x_mm) ||
+				   (dy[0] && server.y_mm == from.y_mm);
 			memmove(dx, dx + 1, QUEUE - 1);
 			memmove(dy, dy + 1, QUEUE - 1);
 			applied++;
@@ -552,11 +594,73 @@ static void a_third_lost_each_way_needs_no_correction(void **state)
 		assert_int_equal(seen.session.stats.corrections, 0);
 	}
 	assert_true(seen.session.stats.inputs > TICKS / 2);
+	assert_true(!ground || stopped > 20); /* walls were met */
 	assert_int_equal(applied, seen.session.prediction.newest);
 	assert_int_equal(seen.session.self.x_mm, server.x_mm);
 	assert_int_equal(seen.session.self.y_mm, server.y_mm);
 	assert_int_equal(refused(&seen), 0);
 	stop(&seen);
+}
+
+static void a_third_lost_each_way_needs_no_correction(void **state)
+{
+	(void)state;
+	walk_with_a_third_lost(NULL);
+	for (uint32_t seed = 1; seed < 5; seed++) {
+		struct swc_ground *ground = walled(seed);
+
+		walk_with_a_third_lost(ground);
+		swc_ground_free(ground);
+	}
+}
+
+static void unknown_walls_are_said_and_corrected(void **state)
+{
+	struct swc_ground *other = walled(1), *right = walled(2);
+	Sw__Joined joined = joined_message();
+	struct seen seen;
+
+	(void)state;
+	assert_true(swc_ground_hash(other) != swc_ground_hash(right));
+	start(&seen);
+	assert_true(swc_session_use_ground(&seen.session, other));
+	give_admitted(&seen);
+	joined.ground_hash = swc_ground_hash(right);
+	joined.radius_mm = 300;
+	give(&seen, SW_CHANNEL_SESSION, SW_MSG_JOINED, &joined);
+	assert_int_equal(seen.session.self.walls, SWC_WALLS_UNKNOWN);
+	assert_int_equal(seen.events[SWC_EVENT_WALLS_UNKNOWN], 1);
+	assert_null(seen.session.ground);
+	/* it walks on open ground, and the server's word stops it */
+	swc_session_walk(&seen.session, 127, 0);
+	swc_session_tick(&seen.session);
+	assert_int_equal(seen.session.self.x_mm, 100250);
+	give_update(&seen, 1001, 1, 5, 100100, 100000);
+	assert_int_equal(seen.session.self.x_mm, 100100);
+	assert_int_equal(seen.session.stats.corrections, 1);
+	/* the right one may come later */
+	assert_true(swc_session_use_ground(&seen.session, right));
+	assert_int_equal(seen.session.self.walls, SWC_WALLS_KNOWN);
+	assert_ptr_equal(seen.session.ground, right);
+	/* next map: open ground; then one whose actors are too wide for the tiles */
+	joined.ground_hash = 0;
+	joined.radius_mm = 0;
+	give(&seen, SW_CHANNEL_SESSION, SW_MSG_JOINED, &joined);
+	assert_int_equal(seen.session.self.walls, SWC_WALLS_NONE);
+	assert_null(seen.session.ground);
+	joined.ground_hash = swc_ground_hash(right);
+	joined.radius_mm = 2500;
+	give(&seen, SW_CHANNEL_SESSION, SW_MSG_JOINED, &joined);
+	assert_int_equal(seen.session.self.walls, SWC_WALLS_UNKNOWN);
+	joined.radius_mm = 8001;
+	give(&seen, SW_CHANNEL_SESSION, SW_MSG_JOINED, &joined);
+	assert_int_equal(seen.session.stats.refused[SWC_REFUSAL_OUT_OF_RANGE], 1);
+	for (uint32_t i = 2; i < SWC_GROUNDS_MAX; i++)
+		assert_true(swc_session_use_ground(&seen.session, other));
+	assert_false(swc_session_use_ground(&seen.session, other));
+	stop(&seen);
+	swc_ground_free(other);
+	swc_ground_free(right);
 }
 
 static void directions_are_at_most_127_long(void **state)
@@ -618,6 +722,7 @@ int main(void)
 		cmocka_unit_test(
 			inputs_repeat_the_seven_before_and_the_stop_is_repeated_until_confirmed),
 		cmocka_unit_test(a_third_lost_each_way_needs_no_correction),
+		cmocka_unit_test(unknown_walls_are_said_and_corrected),
 		cmocka_unit_test(directions_are_at_most_127_long),
 		cmocka_unit_test(dialogue_and_click),
 	};

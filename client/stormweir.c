@@ -249,6 +249,16 @@ uint64_t swc_due_ns(const struct swc_client *client)
 	return due_ns;
 }
 
+int swc_use_ground(struct swc_client *client, const struct swc_ground *ground)
+{
+	return swc_session_use_ground(&client->session, ground) ? 0 : -ENOSPC;
+}
+
+const struct swc_ground *swc_ground(const struct swc_client *client)
+{
+	return client->session.ground;
+}
+
 void swc_walk(struct swc_client *client, int dx, int dy)
 {
 	swc_session_walk(&client->session, dx, dy);

@@ -12,7 +12,7 @@
  *
  * It speaks docs/protocol.md over stock libenet 1.3.x, and predicts its own character's movement
  * with the rules that the server uses (simulation/rules), so a step is seen at once and corrected
- * only when the server disagrees.
+ * only when the server disagrees. Give it the maps' files (swc_use_ground), and it stops at walls.
  *
  * A client belongs to one thread; different clients may live in different threads. Nothing here
  * blocks, sleeps, logs or starts a thread. Everything that comes from the server is checked; what
@@ -27,10 +27,12 @@
 #include <stdint.h>
 
 struct swc_client;
+struct swc_ground;
 
 #define SWC_NAME_BYTES       32   /* an actor's or map's name with its final NUL */
 #define SWC_TEXT_BYTES_MAX   4096 /* the longest text the library passes on */
 #define SWC_TICKET_BYTES_MAX 1024
+#define SWC_GROUNDS_MAX      64 /* of one client */
 
 /* Where a client stands. It only ever moves down this list (a change of map is JOINED again). */
 enum swc_state {
@@ -43,6 +45,14 @@ enum swc_state {
 };
 
 enum swc_actor_kind { SWC_KIND_NONE, SWC_PLAYER, SWC_NPC, SWC_MONSTER };
+
+/* What the client knows of the walls of the map it is on. */
+enum swc_walls {
+	SWC_WALLS_NONE,    /* the map has none */
+	SWC_WALLS_KNOWN,   /* prediction stops where the server does */
+	SWC_WALLS_UNKNOWN, /* no ground that was given has the map's walls: prediction walks on open
+			    * ground, and where a wall stops one the server corrects it */
+};
 
 /* Someone in view, as the server said last. */
 struct swc_actor {
@@ -64,6 +74,9 @@ struct swc_self {
 	char map[SWC_NAME_BYTES];
 	uint32_t width_mm, height_mm;
 	uint32_t tick_hz, speed_mm_per_s;
+	uint64_t ground_hash; /* of the map's walls, 0 without */
+	uint32_t radius_mm;   /* of an actor, where there are walls */
+	enum swc_walls walls;
 	int32_t x_mm, y_mm; /* predicted: where to draw it */
 	uint16_t heading;
 	int32_t join_x_mm, join_y_mm;
@@ -117,6 +130,7 @@ enum swc_event_type {
 	SWC_EVENT_ADMITTED,      /* .admitted */
 	SWC_EVENT_REFUSED,       /* .refused; a DISCONNECTED follows */
 	SWC_EVENT_JOINED,        /* swc_self() is complete */
+	SWC_EVENT_WALLS_UNKNOWN, /* after JOINED: swc_self()->walls is SWC_WALLS_UNKNOWN */
 	SWC_EVENT_DETAIL,        /* .detail */
 	SWC_EVENT_ENTER,         /* .actor came into view */
 	SWC_EVENT_CHANGED,       /* .actor, in view already, was told anew: its looks have come */
@@ -210,6 +224,37 @@ int swc_fd(const struct swc_client *client);
 
 /* When swc_service should run even if nothing arrives. */
 uint64_t swc_due_ns(const struct swc_client *client);
+
+/* --- walls: a map's file, so that prediction stops where the server does ---
+ *
+ * A ground is read from the map's file in Tiled's JSON format, the same that the server has. It is
+ * immutable: clients and threads may share one. */
+
+/* Returns 0, -EINVAL where the file is refused, -ENOMEM or -errno where it cannot be read; why, a
+ * line each fault, is in error, which may be NULL. */
+int swc_ground_load(const char *path, struct swc_ground **ground, char *error, size_t error_bytes);
+
+/* The same from memory; name stands for the file in faults. Its tilesets are all in it. */
+int swc_ground_parse(const void *bytes, size_t count, const char *name, struct swc_ground **ground,
+	char *error, size_t error_bytes);
+
+/* After the last client that uses it is closed. NULL is fine. */
+void swc_ground_free(struct swc_ground *ground);
+
+uint64_t swc_ground_hash(const struct swc_ground *ground);
+bool swc_ground_solid_at(const struct swc_ground *ground, int32_t x_mm, int32_t y_mm);
+
+/* Whether nothing solid lies on the straight line between two positions, as the server sees it. */
+bool swc_ground_sight(const struct swc_ground *ground, int32_t x0_mm, int32_t y0_mm, int32_t x1_mm,
+	int32_t y1_mm);
+
+/* Gives the client a ground that it may come to. On each map it uses the one that has the map's
+ * hash, also at once on the map that it is on. The ground is kept until swc_close, not copied.
+ * Returns -ENOSPC after SWC_GROUNDS_MAX. */
+int swc_use_ground(struct swc_client *client, const struct swc_ground *ground);
+
+/* The ground of the map that the client is on; NULL without walls, or where they are not known. */
+const struct swc_ground *swc_ground(const struct swc_client *client);
 
 /* Walk in this direction from the next tick on, until told otherwise; (0, 0) stands still. Each
  * axis -127..127; a length over 127 is shortened. Full speed is length 127. */

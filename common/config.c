@@ -352,6 +352,22 @@ static void missing_lists(struct loader *l)
 				config_lists[i].path, config_lists[i].min, config_lists[i].max);
 }
 
+/* How large a map with a file is, its file says, unless the configuration says it, too. */
+static void extents_of_files(struct loader *l)
+{
+	const size_t width = (size_t)(config_key_find("maps[].width") - config_keys);
+	const size_t height = (size_t)(config_key_find("maps[].height") - config_keys);
+
+	for (uint32_t i = 0; i < l->config->map_count; i++) {
+		struct config_map *map = &l->config->maps[i];
+
+		if (map->file[0] && !l->lines.key[width][i])
+			map->width_m = 0;
+		if (map->file[0] && !l->lines.key[height][i])
+			map->height_m = 0;
+	}
+}
+
 /* The line of byte offset, for faults that libyaml reports without a line. */
 static uint32_t line_of_offset(const uint8_t *text, size_t bytes, size_t offset)
 {
@@ -408,6 +424,7 @@ static void text_load(struct loader *l, const uint8_t *text, size_t bytes)
 		mapping_load(l, &top, root);
 		missing_lists(l);
 		config_check(l->config, &l->lines, &l->faults);
+		extents_of_files(l);
 		if (!yaml_parser_load(&parser, &second)) {
 			syntax_fault(l, &parser, text, bytes);
 		} else {

@@ -44,13 +44,14 @@ struct config_map {
 	uint32_t instances;     /* of a map: how many run from the start */
 	uint32_t instances_max; /* 0: see instance_max */
 	uint32_t warm;          /* instances kept ready */
-	uint32_t width_m, height_m;
+	uint32_t width_m, height_m; /* 0 where there is a file that says it */
 	uint32_t tick_hz;
 	uint32_t players_max;
 	uint32_t view_m;               /* interest radius */
 	uint32_t monsters;
 	char rule[MAP_NAME_BYTES];     /* of a room: its match rule */
 	uint32_t match_s, empty_s;     /* for the rule: how long a match lasts, or an empty room */
+	char file[CONFIG_PATH_BYTES]; /* Tiled map, relative to the content folder; may be empty */
 	char script[CONFIG_PATH_BYTES]; /* Lua file, relative to the content folder; may be empty */
 };
 

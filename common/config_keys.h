@@ -124,12 +124,13 @@
 	X("maps[].instances", maps[0].instances, INTEGER, 0, CONFIG_INSTANCES_MAX, "1", "Instances of a map that run from the start; with 0 the first player starts one. Rooms start when they are needed.") \
 	X("maps[].instances_max", maps[0].instances_max, INTEGER, 0, CONFIG_INSTANCES_MAX, "0", "Most instances at once, warm ones counted; their memory is what the node may need. 0: what instances and warm come to, and at least 1, for a room 8.") \
 	X("maps[].warm", maps[0].warm, INTEGER, 0, CONFIG_INSTANCES_MAX, "0", "Instances that are kept ready, so that a player need not wait for one.") \
-	X("maps[].width", maps[0].width_m, LENGTH, 16, 16384, "500m", "Extent to the east.") \
-	X("maps[].height", maps[0].height_m, LENGTH, 16, 16384, "500m", "Extent to the north.") \
+	X("maps[].file", maps[0].file, PATH_INSIDE, 0, CONFIG_PATH_BYTES - 1, "", "Map with walls and places, in Tiled's JSON format (.tmj), inside simulation.content; empty for open ground.") \
+	X("maps[].width", maps[0].width_m, LENGTH, 16, 16384, "500m", "Extent to the east; with a file, the file's, and another is refused.") \
+	X("maps[].height", maps[0].height_m, LENGTH, 16, 16384, "500m", "Extent to the north; with a file, the file's, and another is refused.") \
 	X("maps[].tick_hz", maps[0].tick_hz, INTEGER, 1, 60, "20", "Ticks per second.") \
 	X("maps[].players_max", maps[0].players_max, INTEGER, 1, 1000000, "1000", "Players on one instance; more are refused.") \
 	X("maps[].view", maps[0].view_m, LENGTH, 4, 1024, "40m", "How far a player sees.") \
-	X("maps[].monsters", maps[0].monsters, INTEGER, 0, 100000, "0", "Monsters on the map.") \
+	X("maps[].monsters", maps[0].monsters, INTEGER, 0, 100000, "0", "Monsters anywhere on the map, besides those of its file.") \
 	X("maps[].rule", maps[0].rule, NAME, 1, MAP_NAME_BYTES - 1, "timed", "Match rule of a room. timed: ends after match_time, or when it was empty for empty_time; everybody goes back to where they came from.") \
 	X("maps[].match_time", maps[0].match_s, DURATION_S, 1, 86400, "10min", "Longest match of a room.") \
 	X("maps[].empty_time", maps[0].empty_s, DURATION_S, 1, 3600, "30s", "How long a room waits for players: the first, or after the last.") \

@@ -56,6 +56,39 @@ static int load(struct sw_config *config, const char *text, size_t bytes, char *
 	"    - id: 7\n"                                                                            \
 	"      public_key: " KEY64 "\n"
 
+/* What the configuration leaves out, the map's file says. */
+static void the_file_of_a_map_says_its_extent(void **state)
+{
+	static const struct {
+		const char *more;
+		uint32_t width_m, height_m;
+	} table[] = {
+		{"", 500, 500},
+		{", file: a.tmj", 0, 0},
+		{", file: a.tmj, width: 40m", 40, 0},
+		{", height: 1km, file: maps/a.tmj", 0, 1000},
+		{", file: ''", 500, 500},
+	};
+	static struct sw_config config;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		char text[1024], *errors;
+
+		snprintf(text, sizeof(text),
+			"ports: [{device: a, address: 10.77.0.1/24}]\n"
+			"maps: [{name: m%s}]\n"
+			"admission: {first_map: m, ticket_keys: [{id: 7, public_key: " KEY64
+			"}]}\n",
+			table[i].more);
+		if (load(&config, text, strlen(text), &errors))
+			fail_msg("row %zu: %s", i, errors);
+		free(errors);
+		assert_int_equal(config.maps[0].width_m, table[i].width_m);
+		assert_int_equal(config.maps[0].height_m, table[i].height_m);
+	}
+}
+
 static void good_file_fills_the_struct(void **state)
 {
 	static struct sw_config config;
@@ -82,6 +115,7 @@ static void good_file_fills_the_struct(void **state)
 	assert_int_equal(config.maps[0].width_m, 500);
 	assert_int_equal(config.maps[1].width_m, 2000);
 	assert_int_equal(config.maps[1].tick_hz, 20);
+	assert_string_equal(config.maps[0].file, "");
 	assert_int_equal(config.admission.ticket_keys[0].id, 7);
 	assert_int_equal(config.admission.ticket_keys[0].public_key[1], 0x11);
 	assert_int_equal(config.admission.ticket_keys[0].public_key[31], 0xff);
@@ -520,6 +554,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(good_file_fills_the_struct),
+		cmocka_unit_test(the_file_of_a_map_says_its_extent),
 		cmocka_unit_test(mistakes_are_named),
 		cmocka_unit_test(addresses_and_scripts_are_checked),
 		cmocka_unit_test(instances_are_checked),

@@ -151,7 +151,7 @@ static int build_workers(struct machine *m)
 /* The table of instances, and one of each definition: what cannot run is said now. */
 static int build_instances(struct machine *m, uint64_t seed)
 {
-	char error[512] = "";
+	char error[16384] = ""; /* faults of map files, a line each */
 	int rc = -ENOMEM;
 
 	m->instances = sim_instances_new(m->config, m->watchdog, seed, error, sizeof(error));

@@ -4,14 +4,20 @@
 #include "simulation/interest.h"
 #include "simulation/wire.h"
 
+bool sim_position_inside(const struct sim_map *m, int32_t x_mm, int32_t y_mm)
+{
+	return x_mm >= 0 && y_mm >= 0 && (uint32_t)x_mm < m->rules.width_mm &&
+	       (uint32_t)y_mm < m->rules.height_mm;
+}
+
 bool sim_position_legal(const struct sim_map *m, int32_t x_mm, int32_t y_mm)
 {
 	return sw_move_legal(&m->rules, x_mm, y_mm);
 }
 
-void sim_position_clamp(const struct sim_map *m, int32_t *x_mm, int32_t *y_mm)
+bool sim_position_clamp(const struct sim_map *m, int32_t *x_mm, int32_t *y_mm)
 {
-	sw_move_clamp(&m->rules, x_mm, y_mm);
+	return sw_move_clamp(&m->rules, x_mm, y_mm);
 }
 
 uint32_t sim_slot_of_handle(const struct sim_map *m, uint64_t handle)

@@ -21,7 +21,9 @@ void sim_entity_walk(
 /* Encodes the record (WorldUpdate.entities) of its state. */
 void sim_entity_encode(struct sim_entity *e);
 
+/* On the map, maybe in a wall; where one may stand; the nearest such place (see rules/move.h). */
+bool sim_position_inside(const struct sim_map *m, int32_t x_mm, int32_t y_mm);
 bool sim_position_legal(const struct sim_map *m, int32_t x_mm, int32_t y_mm);
-void sim_position_clamp(const struct sim_map *m, int32_t *x_mm, int32_t *y_mm);
+bool sim_position_clamp(const struct sim_map *m, int32_t *x_mm, int32_t *y_mm);
 
 #endif

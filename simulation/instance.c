@@ -38,6 +38,7 @@ struct sim_instances {
 	uint64_t seed;
 	uint32_t count;
 	struct definition definitions[CONFIG_MAPS_MAX];
+	struct sim_grounds *grounds;    /* all instances of a map walk on the same */
 	struct instance_gauges *gauges; /* [count] */
 	struct sim_instance *instances; /* [count] */
 };
@@ -82,7 +83,7 @@ static void lay_out_map(struct layout *l, struct sim_map *m)
 }
 
 /* m->npc_slots is known: the script has been loaded. */
-static void size_map(struct sim_map *m)
+static void size_map(struct sim_map *m, const struct sw_ground *ground)
 {
 	const struct config_map *config = &m->config;
 	uint32_t cell_mm = (config->view_m * 1000 * 4 + 6) / 7;
@@ -90,6 +91,12 @@ static void size_map(struct sim_map *m)
 	m->rules = (struct sw_move_map){.width_mm = config->width_m * 1000,
 		.height_mm = config->height_m * 1000,
 		.tick_hz = config->tick_hz};
+	if (ground) {
+		m->rules.width_mm = ground->width_mm;
+		m->rules.height_mm = ground->height_mm;
+		m->rules.radius_mm = ground->radius_mm;
+		m->rules.ground = ground;
+	}
 	for (;; cell_mm += cell_mm / 4 + 1) {
 		m->columns = (m->rules.width_mm + cell_mm - 1) / cell_mm;
 		m->rows = (m->rules.height_mm + cell_mm - 1) / cell_mm;
@@ -101,7 +108,7 @@ static void size_map(struct sim_map *m)
 	m->bucket_scale = (uint32_t)(((uint64_t)SIM_BUCKETS << 32) /
 				     ((SIM_CELL_RADIUS + 1) * cell_mm + 2 * m->margin_mm));
 	m->player_slots = config->players_max + config->players_max / 8 + 64;
-	m->monster_slots = config->monsters;
+	m->monster_slots = config->monsters + (ground ? ground->monsters : 0);
 	m->slots = m->player_slots + m->npc_slots + m->monster_slots;
 	m->known_words = (m->slots + 63) / 64;
 	m->actions_max = 2 * m->player_slots;
@@ -117,10 +124,13 @@ static void fill_map(struct sim_map *m)
 	for (uint32_t i = 0; i < m->player_slots; i++)
 		m->free_slots[i] = i;
 	m->free_count = m->player_slots;
-	for (uint32_t i = 0; i < m->monster_slots; i++)
-		sim_entity_appear(m, m->player_slots + m->npc_slots + i, SIM_MONSTER,
-			(int32_t)sim_random_below(&m->random, m->rules.width_mm),
-			(int32_t)sim_random_below(&m->random, m->rules.height_mm), 0);
+	for (uint32_t i = 0; i < m->monster_slots; i++) {
+		int32_t x_mm, y_mm;
+
+		sim_monster_place(m, i, &x_mm, &y_mm, &m->monsters[i].herd);
+		sim_entity_appear(
+			m, m->player_slots + m->npc_slots + i, SIM_MONSTER, x_mm, y_mm, 0);
+	}
 }
 
 /* ---- building ---- */
@@ -173,7 +183,7 @@ static int fill(
 	struct sim_map *m = &instance->map;
 	struct layout layout = {0};
 
-	size_map(m);
+	size_map(m, table->grounds->of[m->index]);
 	lay_out_map(&layout, m);
 	table->definitions[m->index].map_bytes = layout.used;
 	if (!instance->memory) {
@@ -356,6 +366,9 @@ struct sim_instances *sim_instances_new(const struct sw_config *config,
 		pthread_mutex_init(&instance->text_lock, NULL);
 		instance->script_set = script_counter_set(table->count, instance->script_counters);
 	}
+	table->grounds = sim_grounds_new(config, error, error_bytes);
+	if (!table->grounds)
+		goto fail;
 	for (uint32_t i = 0; i < config->map_count; i++)
 		if (read_definition(table, i, error, error_bytes))
 			goto fail;
@@ -379,6 +392,7 @@ void sim_instances_free(struct sim_instances *table)
 	}
 	for (uint32_t i = 0; i < CONFIG_MAPS_MAX; i++)
 		free(table->definitions[i].source);
+	sim_grounds_free(table->grounds);
 	free(table->gauges);
 	free(table->instances);
 	free(table);
@@ -401,7 +415,7 @@ uint32_t sim_instances_count(const struct sim_instances *table)
 	return table->count;
 }
 
-/* Each definition's slots, each with its tables and its script. */
+/* Each definition's ground, and its slots, each with its tables and its script. */
 size_t sim_instances_bytes_max(const struct sim_instances *table)
 {
 	size_t bytes = 0;
@@ -413,6 +427,7 @@ size_t sim_instances_bytes_max(const struct sim_instances *table)
 		if (definition->source)
 			one += table->config->simulation.script_memory_bytes + script_vm_bytes();
 		bytes += one * instance_max(&table->config->maps[i]);
+		bytes += table->grounds->of[i] ? table->grounds->of[i]->bytes : 0;
 	}
 	return bytes;
 }

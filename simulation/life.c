@@ -7,15 +7,11 @@
 #include "simulation/interest.h"
 #include "simulation/list.h"
 #include "simulation/match/match.h"
-#include "simulation/random.h"
 #include "simulation/send.h"
 #include "simulation/transfer.h"
 #include "simulation/view.h"
 
 #define PAYLOAD_BYTES_MIN 256u /* ENet's least MTU leaves more than 500 */
-#define SPAWN_SPREAD_MM                                                                            \
-	4000u /* new players stand up to half of it from the middle, on each axis                  \
-	       */
 
 static uint32_t *seat_of(struct sim_shard *s, uint64_t peer)
 {
@@ -131,19 +127,19 @@ static void place(struct sim_shard *s, struct sim_map *m, uint32_t slot)
 {
 	struct sim_player *p = sim_player(m, slot);
 	int32_t x_mm = p->join_x_mm, y_mm = p->join_y_mm;
+	bool inside = p->join_has_position && sim_position_inside(m, x_mm, y_mm);
 
-	if (!p->join_has_position || !sim_position_legal(m, x_mm, y_mm)) {
-		x_mm = (int32_t)(m->rules.width_mm / 2) - (int32_t)SPAWN_SPREAD_MM / 2 +
-		       (int32_t)sim_random_below(&m->random, SPAWN_SPREAD_MM);
-		y_mm = (int32_t)(m->rules.height_mm / 2) - (int32_t)SPAWN_SPREAD_MM / 2 +
-		       (int32_t)sim_random_below(&m->random, SPAWN_SPREAD_MM);
-		sim_position_clamp(m, &x_mm, &y_mm);
-		p->join_heading = 0;
-		p->saved_x_mm = -1; /* what was saved is not where it stands */
-	} else {
+	if (inside && sim_position_legal(m, x_mm, y_mm)) {
 		p->saved_x_mm = x_mm;
 		p->saved_y_mm = y_mm;
 		p->saved_heading = p->join_heading;
+	} else {
+		/* A wall may have been built where it stood. */
+		if (!inside || !sim_position_clamp(m, &x_mm, &y_mm)) {
+			sim_spawn_place(m, &x_mm, &y_mm);
+			p->join_heading = 0;
+		}
+		p->saved_x_mm = -1; /* what was saved is not where it stands */
 	}
 	p->state = SIM_PLAYER_PRESENT;
 	sim_entity_appear(m, slot, SIM_PLAYER, x_mm, y_mm, p->join_heading);
@@ -238,6 +234,8 @@ static bool tell_joined(struct sim_shard *s, struct sim_map *m, uint32_t slot)
 	joined.tick_hz = m->config.tick_hz;
 	joined.speed_mm_per_s = SIM_WALK_MM_PER_S;
 	joined.stay = sim_player(m, slot)->stay;
+	joined.ground_hash = m->rules.ground ? m->rules.ground->hash : 0;
+	joined.radius_mm = m->rules.radius_mm;
 	return sim_send_reliable(s, m, slot, SW_CHANNEL_SESSION,
 		(uint32_t)sw__joined__pack(&joined, sim_send_begin(s, SW_MSG_JOINED)));
 }

@@ -114,7 +114,7 @@ int sim_npc_place(struct sim_map *m, char *error, size_t error_bytes)
 
 		if (!sim_position_legal(m, declared->x_mm, declared->y_mm)) {
 			snprintf(error, error_bytes,
-				"map %s: NPC %s stands outside the map, at %d, %d mm",
+				"map %s: NPC %s stands outside the map or in a wall, at %d, %d mm",
 				m->config.name, declared->name, declared->x_mm, declared->y_mm);
 			return -EINVAL;
 		}

@@ -22,6 +22,7 @@
 #include "proto/message_types.h"
 #include "simulation/counters.h"
 #include "simulation/costs.h"
+#include "simulation/grounds.h"
 #include "simulation/outbox.h"
 #include "simulation/rules/move.h"
 #include "simulation/script/script.h"
@@ -149,6 +150,7 @@ struct sim_player {
 struct sim_monster {
 	uint32_t until_beat; /* walks or rests until then */
 	int8_t dx, dy;
+	uint16_t herd; /* of the ground: it keeps near its place; SIM_NO_HERD: anywhere */
 };
 
 struct sim_npc {

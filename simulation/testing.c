@@ -160,6 +160,8 @@ static void read_send(struct test_shard *t, struct test_client *c, const struct 
 		c->y_mm = joined->y_mm;
 		c->joined_tick = joined->tick;
 		c->stay = joined->stay;
+		c->ground_hash = joined->ground_hash;
+		c->radius_mm = joined->radius_mm;
 		assert_int_equal(m->channel, SW_CHANNEL_SESSION);
 		assert_int_equal(m->flags, MSG_SEND_RELIABLE);
 		sw__joined__free_unpacked(joined, NULL);

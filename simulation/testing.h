@@ -23,7 +23,8 @@ struct test_client {
 	uint64_t peer, session;
 	bool here; /* between the join and its last message */
 	bool idle; /* updates are not read: to save time in crowds */
-	uint32_t actor_id, joined_tick, stay;
+	uint32_t actor_id, joined_tick, stay, radius_mm;
+	uint64_t ground_hash;
 	bool detail;
 	uint32_t refused_action, refused_reason, refusals;
 	int32_t x_mm, y_mm; /* own, by the last update */

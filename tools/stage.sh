@@ -177,7 +177,8 @@ stage_bots_start() {
 	stage_tickets 1000001 "$count" bot "$stage_run/bots.tickets" || return 1
 	process_spawn "$stage_dir/bots.pid" "$stage_log/bots.log" nsenter --net="/run/netns/$stage_ns" \
 		"$stage_bin/stormweir-bot" --server "$wire_server_ip" --port 7777 \
-		--tickets "$stage_run/bots.tickets" --bots "$count" "$@"
+		--tickets "$stage_run/bots.tickets" --bots "$count" \
+		--maps "$stage_root/lua/content/maps" "$@"
 }
 
 stage_down() {

@@ -5,6 +5,7 @@
 
 #define NS_PER_S      1000000000ull
 #define CLICK_NEAR_MM 1500
+#define DETOUR_NS     (2 * NS_PER_S) /* a random walk, when a wall stands before an NPC */
 
 static void on_event(void *ctx, struct swc_client *client, const struct swc_event *event)
 {
@@ -58,14 +59,15 @@ static void on_event(void *ctx, struct swc_client *client, const struct swc_even
 		break;
 	case SWC_EVENT_CHANGED:
 	case SWC_EVENT_CORRECTED:
+	case SWC_EVENT_WALLS_UNKNOWN:
 	case SWC_EVENT_ACTION_DENIED: /* too far, too often: the next try comes by itself */
 		break;
 	}
 	(void)client;
 }
 
-int bot_open(
-	struct bot *bot, uint32_t index, const struct options *options, const struct ticket *ticket)
+int bot_open(struct bot *bot, uint32_t index, const struct options *options,
+	const struct maps *maps, const struct ticket *ticket)
 {
 	struct swc_config config = {.address = options->server,
 		.port = options->port,
@@ -80,9 +82,15 @@ int bot_open(
 		.on_event = on_event,
 		.ctx = bot};
 
+	int status;
+
 	*bot = (struct bot){.index = index, .options = options};
 	walker_init(&bot->walker, options->seed, index);
-	return swc_open(&config, &bot->client);
+	walker_init(&bot->detour, options->seed + 1, index);
+	status = swc_open(&config, &bot->client);
+	for (uint32_t i = 0; !status && i < maps->count; i++)
+		status = swc_use_ground(bot->client, maps->grounds[i]);
+	return status;
 }
 
 /* Walks to the NPC and clicks it once a second until it speaks. Returns whether it had something to
@@ -99,7 +107,19 @@ static bool go_and_click(struct bot *bot, uint64_t now_ns)
 	x = (int64_t)npc->x_mm - self->x_mm;
 	y = (int64_t)npc->y_mm - self->y_mm;
 	if (x * x + y * y > (int64_t)CLICK_NEAR_MM * CLICK_NEAR_MM) {
-		walker_towards(self->x_mm, self->y_mm, npc->x_mm, npc->y_mm, &dx, &dy);
+		if (walker_blocked(&bot->detour, self)) {
+			bot->detour_ns = now_ns + DETOUR_NS;
+			bot->detour.until_ns = 0;
+		}
+		if (now_ns < bot->detour_ns) {
+			walker_step(&bot->detour, self, now_ns);
+			dx = bot->detour.dx;
+			dy = bot->detour.dy;
+		} else {
+			walker_towards(self->x_mm, self->y_mm, npc->x_mm, npc->y_mm, &dx, &dy);
+			bot->detour.dx = dx;
+			bot->detour.dy = dy;
+		}
 		swc_walk(bot->client, dx, dy);
 		return true;
 	}

@@ -2,6 +2,7 @@
 #ifndef SWC_BOT_BOT_H
 #define SWC_BOT_BOT_H
 
+#include "client/bot/maps.h"
 #include "client/bot/options.h"
 #include "client/bot/tickets.h"
 #include "client/bot/walker.h"
@@ -11,6 +12,8 @@ struct bot {
 	struct swc_client *client; /* NULL before its turn to connect */
 	const struct options *options;
 	struct walker walker;
+	struct walker detour; /* to the NPC, where a wall stands between */
+	uint64_t detour_ns;   /* until then */
 	uint32_t index;
 	bool ready; /* its socket is readable */
 	bool connected, admitted, joined, detailed, closed;
@@ -31,7 +34,7 @@ struct bot {
 
 /* Begins to connect. Returns 0 or a negative errno of swc_open. */
 int bot_open(struct bot *bot, uint32_t index, const struct options *options,
-	const struct ticket *ticket);
+	const struct maps *maps, const struct ticket *ticket);
 
 /* Services the client and decides where to walk. walk is false when all bots are to stand still. */
 void bot_step(struct bot *bot, uint64_t now_ns, bool walk);

@@ -32,6 +32,7 @@ static void on_signal(int signal_number)
 
 struct crowd {
 	struct options options;
+	struct maps maps;
 	struct ticket *tickets;
 	struct bot *bots;
 	uint32_t opened;
@@ -47,8 +48,8 @@ static int open_due(struct crowd *crowd, uint64_t now_ns)
 	while (crowd->opened < crowd->options.bots && crowd->opened < due) {
 		struct bot *bot = &crowd->bots[crowd->opened];
 		struct epoll_event event = {.events = EPOLLIN, .data = {.ptr = bot}};
-		int error = bot_open(
-			bot, crowd->opened, &crowd->options, &crowd->tickets[crowd->opened]);
+		int error = bot_open(bot, crowd->opened, &crowd->options, &crowd->maps,
+			&crowd->tickets[crowd->opened]);
 
 		if (!error && epoll_ctl(crowd->epoll, EPOLL_CTL_ADD, swc_fd(bot->client), &event))
 			error = -errno;
@@ -247,6 +248,10 @@ int main(int argc, char **argv)
 		return status > 0 ? 0 : 2;
 	if (sodium_init() < 0)
 		return 2;
+	if (!maps_load(&crowd.maps, crowd.options.maps)) {
+		maps_free(&crowd.maps);
+		return 2;
+	}
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
 	sigaction(SIGUSR1, &action, NULL);
@@ -276,6 +281,7 @@ int main(int argc, char **argv)
 	}
 	for (uint32_t i = 0; i < crowd.opened; i++)
 		swc_close(crowd.bots[i].client);
+	maps_free(&crowd.maps);
 	close(crowd.epoll);
 	free(crowd.bots);
 	free(crowd.tickets);

@@ -32,6 +32,7 @@
 	X("report", report, "FILE", "write a JSON report")                                         \
 	X("expect-positions", expect_positions, "FILE", "join where that report's bots ended")     \
 	X("click", click, "NAME", "the first bot walks to this NPC and clicks it")                 \
+	X("maps", maps, "FOLDER", "map files (.tmj), so that walls are known")                     \
 	X("walk", walk, "HOW", "random (default) or still")                                        \
 	X("expect-refused", refused, "REASON", "well if refused so, e.g. TICKET_USED")             \
 	X("expect-disconnect", disconnect, "REASON", "well if closed so, e.g. SERVER_STOPPING")
@@ -41,7 +42,7 @@
 	X("checksum", checksum, "ENet's CRC-32, if the server has it on")
 
 struct strings {
-	const char *server, *tickets, *report, *expect_positions, *click, *walk, *refused,
+	const char *server, *tickets, *report, *expect_positions, *click, *maps, *walk, *refused,
 		*disconnect;
 };
 
@@ -131,6 +132,7 @@ static bool complete(struct options *options, const struct strings *strings)
 	options->report = strings->report;
 	options->expect_positions = strings->expect_positions;
 	options->click = strings->click;
+	options->maps = strings->maps;
 	options->still = strings->walk && !strcmp(strings->walk, "still");
 	return reason("expect-refused", strings->refused, &options->expect_refused) &&
 	       reason("expect-disconnect", strings->disconnect, &options->expect_disconnect);

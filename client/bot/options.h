@@ -8,7 +8,7 @@
 #define REASON_ANY UINT32_MAX
 
 struct options {
-	const char *server, *tickets, *report, *expect_positions, *click;
+	const char *server, *tickets, *report, *expect_positions, *click, *maps;
 	uint16_t port;
 	uint32_t bots, first_ticket;
 	uint64_t run_ns; /* 0: until SIGINT */

@@ -48,6 +48,7 @@ static void draw(char *cells, const struct bot *bot)
 {
 	static const char kinds[] = {'?', 'o', 'N', 'm'};
 	const struct swc_self *self = swc_self(bot->client);
+	const struct swc_ground *ground = swc_ground(bot->client);
 
 	for (int row = 0; row < ROWS; row++) {
 		for (int col = 0; col < COLUMNS; col++) {
@@ -56,9 +57,13 @@ static void draw(char *cells, const struct bot *bot)
 			int64_t y = (floor_div(self->y_mm, ROW_MM) - row + ROWS / 2) * ROW_MM;
 
 			CELL(row, col) =
-				x < 0 || y < 0 || x >= self->width_mm || y >= self->height_mm ? '#'
-				: x % (5 * COLUMN_MM) == 0 && y % (4 * ROW_MM) == 0           ? '.'
-											      : ' ';
+				x < 0 || y < 0 || x >= self->width_mm || y >= self->height_mm ||
+						(ground && swc_ground_solid_at(ground,
+								   (int32_t)x + COLUMN_MM / 2,
+								   (int32_t)y + ROW_MM / 2))
+					? '#'
+				: x % (5 * COLUMN_MM) == 0 && y % (4 * ROW_MM) == 0 ? '.'
+										    : ' ';
 		}
 	}
 	for (uint32_t i = 0; i < swc_actors(bot->client); i++) {
@@ -101,7 +106,7 @@ void show_frame(FILE *out, const struct bot *bot, bool terminal)
 		}
 		fputs(end, out);
 	}
-	fprintf(out, "@ you  o player  N npc  m monster  # outside  one column is %d m%s",
+	fprintf(out, "@ you  o player  N npc  m monster  # wall or outside  one column is %d m%s",
 		COLUMN_MM / 1000, end);
 	if (bot->has_dialogue) {
 		fputs("\"", out);

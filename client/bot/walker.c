@@ -29,11 +29,25 @@ void walker_towards(int64_t x_mm, int64_t y_mm, int64_t to_x_mm, int64_t to_y_mm
 	*dy = longer ? (int)(y * 127 / longer) : 0;
 }
 
+bool walker_blocked(struct walker *walker, const struct swc_self *self)
+{
+	bool blocked;
+
+	if (self->input_sequence == walker->seen_input)
+		return false;
+	blocked = (walker->dx || walker->dy) && walker->seen_input &&
+		  self->x_mm == walker->seen_x_mm && self->y_mm == walker->seen_y_mm;
+	walker->seen_input = self->input_sequence;
+	walker->seen_x_mm = self->x_mm;
+	walker->seen_y_mm = self->y_mm;
+	return blocked;
+}
+
 void walker_step(struct walker *walker, const struct swc_self *self, uint64_t now_ns)
 {
 	int64_t edge_x = self->width_mm / 8, edge_y = self->height_mm / 8;
 
-	if (now_ns < walker->until_ns)
+	if (!walker_blocked(walker, self) && now_ns < walker->until_ns)
 		return;
 	walker->until_ns = now_ns + (500 + next(&walker->random) % 2500) * NS_PER_MS;
 	if (next(&walker->random) % 5 == 0) { /* a rest */

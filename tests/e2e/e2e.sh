@@ -73,7 +73,8 @@ bots_start() {
 	stage_tickets "$first" "$count" "$name" "$stage_run/$name.tickets" || die "no tickets for $name"
 	process_spawn "$stage_run/$name.pid" "$stage_run/$name.log" nsenter --net="/run/netns/$stage_ns" \
 		"$stage_bin/stormweir-bot" --server "$wire_server_ip" --port 7777 \
-		--tickets "$stage_run/$name.tickets" --bots "$count" "$@"
+		--tickets "$stage_run/$name.tickets" --bots "$count" \
+		--maps "$stage_root/lua/content/maps" "$@"
 	declare -g "e2e_pid_$name=$!"
 }
 

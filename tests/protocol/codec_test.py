@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
 """Proves that the examples of docs/protocol.md suffice: each packet of "A session in bytes" is read and written back to
-the same bytes by a codec that was written from the page's tables, and each row of the movement table is walked."""
+the same bytes by a codec that was written from the page's tables, and each row of the tables of movement and walls is walked."""
 
+import json
 import pathlib
 import re
+import tempfile
 import unittest
 
 import codec
+import movement
 from movement import same_heading, walk
 
 PAGE = (pathlib.Path(__file__).resolve().parents[2] / "docs" / "protocol.md").read_text(encoding="utf-8")
@@ -38,6 +41,27 @@ class Page(unittest.TestCase):
             got = walk(world, x, y, 0, dx, dy)
             self.assertEqual((to_x, to_y, moving), (got[0], got[1], got[3]), row)
             self.assertTrue(same_heading(heading, got[2]), row)
+
+    def test_walls(self):
+        rows, tiles = ["#...", "#..#", "####"], [2, 2, 2, 2, 2, 1, 0, 2, 2, 0, 0x80000001, 0]
+        drawn = {"width": 4, "height": 3, "tilesets": [{"firstgid": 1, "tiles": [
+            {"id": 1, "properties": [{"name": "solid", "type": "bool", "value": True}]}]}],
+                 "layers": [{"type": "tilelayer", "data": tiles}]}
+        with tempfile.NamedTemporaryFile("w", suffix=".tmj") as file:
+            json.dump(drawn, file)
+            file.flush()
+            ground = movement.Ground(file.name)
+        self.assertEqual(rows, ["".join(".#"[solid] for solid in row) for row in ground.solid])
+        self.assertIn(f"have the hash `{ground.hash:#018x}`", PAGE)
+        movement._maps[ground.hash] = ground
+        world = {"width_mm": 4000, "height_mm": 3000, "tick_hz": 20, "speed_mm_per_s": 5000, "radius_mm": 300,
+                 "ground_hash": ground.hash}
+        number = r"(-?\d+)"
+        rows = re.findall(rf"^\| {number}, {number} \| {number}, {number} \| {number}, {number} \|$", PAGE, re.M)
+        self.assertEqual(6, len(rows))
+        for row in rows:
+            dx, dy, x, y, to_x, to_y = map(int, row)
+            self.assertEqual((to_x, to_y), walk(world, x, y, 0, dx, dy)[:2], row)
 
     def test_types(self):
         rows = re.findall(r"^\| `0x([0-9a-f]{2})` \| \w+ \| (\w+) \| (client|server) \| (\d) \|$", PAGE, re.M)
