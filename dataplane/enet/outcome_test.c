@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "dataplane/enet/range_coder.h"
 #include "dataplane/enet/raw_engine.h"
 
 static struct raw_engine raw;
@@ -287,6 +288,112 @@ static void leaving_hides_nobody(void **state)
 	raw_free(&raw);
 }
 
+/* Two hundred handshakes of one address and port at once, completed in another order: each is its
+ * own, in a table where many share a place. */
+static void many_under_way_of_one_source(void **state)
+{
+	enum { CLIENTS = 200 };
+	static uint8_t verify[CLIENTS][52];
+	struct raw_client client = {.address = raw_source(1)};
+	uint8_t out[64], *p;
+
+	(void)state;
+	raw_new(&raw, &(struct sw_enet_config){.peers_max = CLIENTS, .half_open_max = 256});
+	for (uint32_t i = 0; i < CLIENTS; i++) {
+		raw_forget(&raw);
+		raw_rx(&raw, &client.address, out, raw_connect_bytes(out, 100 + i, 1, i));
+		assert_int_equal(raw.sent_count, 1);
+		memcpy(verify[i], raw.sent[0].data, 48);
+	}
+	for (uint32_t n = 0; n < CLIENTS; n++) {
+		uint32_t i = (n * 77 + 5) % CLIENTS;
+
+		client.peer_id = wire_get16(verify[i] + 8);
+		client.session = verify[i][11];
+		p = wire_put_command(raw_header(&client, out, 1), WIRE_ACKNOWLEDGE,
+			WIRE_CONTROL_CHANNEL, wire_get16(verify[i] + 6));
+		memcpy(p, verify[i] + 6, 2);
+		memcpy(p + 2, verify[i] + 2, 2);
+		assert_int_equal(rx(&client, out, p + 4), 0);
+		assert_int_equal(raw.connects, n + 1);
+		assert_int_equal(raw.info.connect_data, i);
+	}
+	raw_free(&raw);
+}
+
+/* What is compressed and does not become smaller goes as it is; limits of bandwidth, for which
+ * VERIFY_CONNECT has no room then, come behind. */
+static void a_compressing_client(void **state)
+{
+	static struct range_coder coder;
+	static uint8_t packed[256], plain[4096];
+	struct raw_client client = {.address = raw_source(1)};
+	uint32_t bytes, random = 1;
+	uint8_t out[64], *p;
+
+	(void)state;
+	raw_new(&raw, &(struct sw_enet_config){.compression = SW_ENET_ON,
+			      .incoming_bandwidth = 1000000,
+			      .outgoing_bandwidth = 2000000});
+	bytes = raw_connect_bytes(plain, 100, 1, 0);
+	memcpy(packed, plain, 4);
+	packed[0] |= WIRE_COMPRESSED >> 8;
+	bytes = 4 + range_compress(&coder, plain + 4, bytes - 4, packed + 4, sizeof packed - 4);
+	raw_rx(&raw, &client.address, packed, bytes);
+	for (uint32_t i = 0; i < 4 && !raw.sent_count; i++)
+		raw_rx(&raw, &client.address, packed, bytes);
+	assert_int_equal(raw.sent_count, 1);
+	if (raw.sent[0].data[0] & WIRE_COMPRESSED >> 8)
+		assert_int_equal(range_decompress(&coder, raw.sent[0].data + 4,
+					 raw.sent[0].bytes - 4, plain + 4, 100),
+			WIRE_VERIFY_CONNECT_BYTES);
+	else
+		memcpy(plain + 4, raw.sent[0].data + 4, WIRE_VERIFY_CONNECT_BYTES);
+	assert_int_equal(wire_get32(plain + 4 + 20), 0);
+	client.peer_id = wire_get16(plain + 8);
+	client.session = plain[11];
+	p = wire_put_command(raw_header(&client, out, 1), WIRE_ACKNOWLEDGE, WIRE_CONTROL_CHANNEL,
+		wire_get16(plain + 6));
+	memcpy(p, plain + 6, 2);
+	memcpy(p + 2, raw.sent[0].data + 2, 2);
+	raw_forget(&raw);
+	assert_int_equal(rx(&client, out, p + 4), 0);
+	raw_service(&raw, 0);
+	assert_int_equal(raw.sent_count, 1);
+	memcpy(plain, raw.sent[0].data, raw.sent[0].bytes);
+	if (plain[0] & WIRE_COMPRESSED >> 8)
+		assert_int_equal(range_decompress(&coder, raw.sent[0].data + 4,
+					 raw.sent[0].bytes - 4, plain + 4, 100),
+			WIRE_BANDWIDTH_LIMIT_BYTES);
+	assert_int_equal(plain[4], WIRE_BANDWIDTH_LIMIT | WIRE_ACK_FLAG);
+	assert_int_equal(wire_get32(plain + 8), 1000000);
+	assert_int_equal(wire_get32(plain + 12), 2000000);
+	/* noise: never a byte more; and zeros */
+	for (uint32_t size = 1; size < 1300; size += 37) {
+		for (uint32_t i = 0; i < size; i++)
+			payload[i] = (uint8_t)((random = random * 1664525 + 1013904223) >> 24);
+		raw_forget(&raw);
+		assert_int_equal(
+			sw_enet_send(raw.engine, raw.handle, 0, SW_ENET_UNSEQUENCED, payload, size),
+			0);
+		raw_service(&raw, 0);
+		assert_int_equal(raw.sent_count, 1);
+		if (size > 200) {
+			assert_int_equal(raw.sent[0].bytes, 4 + 8 + size);
+			assert_int_equal(raw.sent[0].data[0] & WIRE_COMPRESSED >> 8, 0);
+		}
+		assert_true(raw.sent[0].bytes < 4 + 8 + size ||
+			    !(raw.sent[0].data[0] & WIRE_COMPRESSED >> 8));
+	}
+	memset(payload, 0, sizeof payload);
+	raw_forget(&raw);
+	assert_int_equal(
+		sw_enet_send(raw.engine, raw.handle, 0, SW_ENET_UNSEQUENCED, payload, 1300), 0);
+	raw_service(&raw, 0);
+	assert_true(raw.sent[0].bytes < 100);
+	raw_free(&raw);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -296,6 +403,8 @@ int main(void)
 		cmocka_unit_test(what_is_dropped_is_counted),
 		cmocka_unit_test(owed_acknowledgements_are_bounded),
 		cmocka_unit_test(leaving_hides_nobody),
+		cmocka_unit_test(many_under_way_of_one_source),
+		cmocka_unit_test(a_compressing_client),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
