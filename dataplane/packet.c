@@ -15,61 +15,111 @@ enum {
 	LINK4_BYTES = PACKET_ETH_BYTES + PACKET_IPV4_BYTES + PACKET_UDP_BYTES,
 };
 
-/* 8 bytes as two 32-bit words: into 64 bits there is room for 2^31 such sums. */
-static uint64_t sum8(const uint8_t *bytes)
+/* The first six of eight bytes read. */
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define PACKET_MAC_MASK 0xffffffffffffull
+#else
+#define PACKET_MAC_MASK 0xffffffffffff0000ull
+#endif
+_Static_assert(sizeof(struct packet_local) >= 8, "a MAC in it is read with what follows");
+
+/* The Internet checksum does not mind the width of its words (RFC 1071 2): 2^64 is 1 modulo 0xffff,
+ * so a carry out of the top comes back in at the bottom, an add and an adc for 8 bytes. */
+static inline uint64_t add_carry(uint64_t sum, uint64_t word)
+{
+	sum += word;
+	sum += sum < word;
+	return sum;
+}
+
+static inline uint64_t word64(const uint8_t *bytes)
 {
 	uint64_t word;
 
 	memcpy(&word, bytes, 8);
-	return (word & 0xffffffffu) + (word >> 32);
+	return word;
+}
+
+static inline uint32_t word32(const uint8_t *bytes)
+{
+	uint32_t word;
+
+	memcpy(&word, bytes, 4);
+	return word;
 }
 
 /* Inline, so that a length known here (an IPv4 header without options) becomes a few additions. */
-static inline uint64_t add_words(uint64_t sum, const uint8_t *bytes, uint32_t count)
+static inline __attribute__((always_inline)) uint64_t add_words(
+	uint64_t sum, const uint8_t *bytes, uint32_t count)
 {
-	/* Two chains of additions, each waiting for its own loads alone. */
-	uint64_t other = 0;
-	uint32_t word;
-	uint16_t half;
+	/* Two chains of additions, each waiting for its own carries alone. */
+	uint64_t other = 0, last = 0;
 
 	for (; count >= 16; bytes += 16, count -= 16) {
-		sum += sum8(bytes);
-		other += sum8(bytes + 8);
+		sum = add_carry(sum, word64(bytes));
+		other = add_carry(other, word64(bytes + 8));
 	}
-	sum += other;
+	sum = add_carry(sum, other);
 	if (count & 8) {
-		sum += sum8(bytes);
+		sum = add_carry(sum, word64(bytes));
 		bytes += 8;
 	}
 	if (count & 4) {
-		memcpy(&word, bytes, 4);
-		sum += word;
+		sum = add_carry(sum, word32(bytes));
 		bytes += 4;
 	}
 	if (count & 2) {
+		uint16_t half;
+
 		memcpy(&half, bytes, 2);
-		sum += half;
+		last = half;
 		bytes += 2;
 	}
-	if (count & 1) {
-		half = 0;
-		memcpy(&half, bytes, 1); /* as if a zero followed */
-		sum += half;
+	if (count & 1) { /* as if a zero followed */
+		uint16_t half = 0;
+
+		memcpy(&half, bytes, 1);
+		last += half;
 	}
-	return sum;
+	return add_carry(sum, last);
+}
+
+/* The same of 8 bytes or more: the last few come with those before them in one load. */
+static inline __attribute__((always_inline)) uint64_t add_long(
+	uint64_t sum, const uint8_t *bytes, uint32_t count)
+{
+	uint64_t other = 0;
+	uint32_t rest = count & 7;
+
+	if (rest) {
+		uint64_t last = word64(bytes + count - 8);
+
+		other = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? last >> (64 - 8 * rest)
+								  : last << (64 - 8 * rest);
+	}
+	for (; count >= 16; bytes += 16, count -= 16) {
+		sum = add_carry(sum, word64(bytes));
+		other = add_carry(other, word64(bytes + 8));
+	}
+	if (count & 8)
+		sum = add_carry(sum, word64(bytes));
+	return add_carry(sum, other);
 }
 
 uint64_t packet_sum(uint64_t sum, const uint8_t *bytes, uint32_t count)
 {
-	return add_words(sum, bytes, count);
+	sum = add_words(sum, bytes, count);
+	return (sum & 0xffffffffu) + (sum >> 32); /* so that callers can add to it */
 }
 
 static inline uint16_t fold(uint64_t sum)
 {
-	sum = (sum & 0xffffffffu) + (sum >> 32);                   /* below 2^33 */
-	sum = (sum & 0xffff) + (sum >> 16 & 0xffff) + (sum >> 32); /* below 3 * 2^16 */
-	sum = (sum & 0xffff) + (sum >> 16);                        /* at most 0xffff + 2 */
-	return (uint16_t)((sum & 0xffff) + (sum >> 16));
+	uint32_t half = (uint32_t)sum, top = (uint32_t)(sum >> 32);
+
+	half += top;
+	half += half < top;                    /* the carry, back in */
+	half = (half & 0xffff) + (half >> 16); /* at most 0xffff + 0xffff */
+	return (uint16_t)((half & 0xffff) + (half >> 16));
 }
 
 uint16_t packet_sum_fold(uint64_t sum)
@@ -80,7 +130,7 @@ uint16_t packet_sum_fold(uint64_t sum)
 /* Source, destination and protocol: the pseudo header without its length. */
 static uint64_t pseudo_sum(const uint8_t *ip, uint8_t protocol)
 {
-	return add_words(0, ip + 12, 8) + packet_sum_word(protocol);
+	return add_words(packet_sum_word(protocol), ip + 12, 8);
 }
 
 static bool mac_is_zero(const uint8_t *mac)
@@ -149,9 +199,9 @@ void packet_parse_udp(const uint8_t *udp, uint32_t bytes, const struct packet_fr
 			return packet_refuse(out, PACKET_DROP_UDP_NO_CHECKSUM);
 	} else if (!frame->l4_checksum_good) {
 		uint64_t sum =
-			(out->is_ip6 ? add_words(0, addresses, 32) : add_words(0, addresses, 8)) +
 			packet_sum_word(PACKET_PROTOCOL_UDP) + packet_sum_word((uint16_t)udp_bytes);
 
+		sum = add_words(sum, addresses, out->is_ip6 ? 32 : 8);
 		if (fold(add_words(sum, udp, udp_bytes)) != 0xffff)
 			return packet_refuse(out, PACKET_DROP_UDP_CHECKSUM);
 	}
@@ -206,7 +256,7 @@ static void parse_ipv4(const uint8_t *ip, uint32_t bytes, const struct packet_fr
 		packet_refuse(out, PACKET_DROP_IPV4_PROTOCOL);
 }
 
-void packet_parse(
+__attribute__((noinline)) void packet_parse_any(
 	const struct packet_frame *frame, const struct packet_local *local, struct packet *out)
 {
 	const uint8_t *data = frame->data;
@@ -252,6 +302,68 @@ void packet_parse(
 	default:
 		return packet_refuse(out, PACKET_DROP_ETH_TYPE);
 	}
+}
+
+/* 48 bits, in the order in which they lie in memory; 8 bytes are read. */
+static inline uint64_t mac48(const uint8_t *mac)
+{
+	return word64(mac) & PACKET_MAC_MASK;
+}
+
+/* What nearly every frame is: an untagged IPv4 datagram for our port, without options, not a
+ * fragment, with all in order. Each word is looked at once and the two checksums share the
+ * addresses: 90 instructions in place of 280. False says only that the frame is not that;
+ * packet_parse_any finds out what it is. */
+static inline bool parse_plain(
+	const struct packet_frame *frame, const struct packet_local *local, struct packet *out)
+{
+	const uint8_t *data = frame->data, *ip = data + PACKET_ETH_BYTES,
+		      *udp = ip + PACKET_IPV4_BYTES;
+	uint64_t from_mac, own_mac, addresses;
+	uint32_t total_bytes, udp_bytes, from_ip;
+
+	if (frame->bytes < LINK4_BYTES || frame->vlan_stripped || local->vlan)
+		return false;
+	own_mac = mac48(local->mac);
+	from_mac = mac48(data + 6);
+	addresses = word64(ip + 12);
+	total_bytes = packet_get16(ip + 2);
+	udp_bytes = packet_get16(udp + 4);
+	from_ip = packet_get32(ip + 12);
+	if (mac48(data) != own_mac || (data[6] & 1) || !from_mac || from_mac == own_mac ||
+		packet_get32(data + 12) >> 8 != (ETHERTYPE_IPV4 << 8 | 0x45) ||
+		total_bytes > frame->bytes - PACKET_ETH_BYTES || (packet_get16(ip + 6) & 0x3fff) ||
+		ip[9] != PACKET_PROTOCOL_UDP || packet_get32(ip + 16) != local->ip ||
+		source_impossible(from_ip, local->ip) || packet_get16(udp + 2) != local->udp_port ||
+		!packet_get16(udp) || udp_bytes < PACKET_UDP_BYTES ||
+		udp_bytes + PACKET_IPV4_BYTES > total_bytes)
+		return false;
+	if (!frame->ip_checksum_good &&
+		fold(add_words(addresses, ip, PACKET_IPV4_BYTES - 8)) != 0xffff)
+		return false;
+	if (!frame->l4_checksum_good && packet_get16(udp + 6)) {
+		uint64_t sum = add_carry(addresses, packet_sum_word(PACKET_PROTOCOL_UDP) +
+							    packet_sum_word((uint16_t)udp_bytes));
+
+		if (fold(add_long(sum, udp, udp_bytes)) != 0xffff)
+			return false;
+	}
+	out->kind = PACKET_UDP;
+	memcpy(out->from_mac, data + 6, 6);
+	out->from_port = packet_get16(udp);
+	out->from_ip = from_ip;
+	out->l3_at = PACKET_ETH_BYTES;
+	out->payload_at = LINK4_BYTES;
+	out->payload_bytes = udp_bytes - PACKET_UDP_BYTES;
+	out->is_ip6 = out->to_link_ip6 = false;
+	return true;
+}
+
+void packet_parse(
+	const struct packet_frame *frame, const struct packet_local *local, struct packet *out)
+{
+	if (!parse_plain(frame, local, out))
+		packet_parse_any(frame, local, out);
 }
 
 uint32_t packet_put_ethernet(
@@ -353,20 +465,11 @@ void packet_link_back(
 			link, local, packet->from_mac, packet->from_ip, packet->from_port);
 }
 
-bool packet_link_is_back(const struct packet_link *link, const struct packet_local *local,
+bool packet_link_is_back6(const struct packet_link *link, const struct packet_local *local,
 	const struct packet *packet)
 {
-	const uint8_t *udp;
+	const uint8_t *udp = link->header + link->bytes - PACKET_UDP_BYTES;
 
-	/* A link that was never built is for MAC 0, which nobody has. */
-	if (memcmp(link->header, packet->from_mac, 6) || memcmp(link->header + 6, local->mac, 6) ||
-		link->is_ip6 != packet->is_ip6)
-		return false;
-	udp = link->header + link->bytes - PACKET_UDP_BYTES;
-	if (packet_get16(udp + 2) != packet->from_port)
-		return false;
-	if (!packet->is_ip6)
-		return packet_get32(udp - 4) == packet->from_ip;
 	return !memcmp(udp - 16, packet->from_ip6, 16) &&
 	       !memcmp(udp - 32, packet_own_ip6(local, packet->to_link_ip6), 16);
 }
@@ -412,10 +515,10 @@ uint32_t packet_link_put(
 void packet_udp_seal(uint8_t *udp, bool is_ip6)
 {
 	uint32_t udp_bytes = packet_get16(udp + 4);
-	/* The addresses stand right before UDP in both. */
-	uint64_t sum = (is_ip6 ? add_words(0, udp - 32, 32) : add_words(0, udp - 8, 8)) +
-		       packet_sum_word(PACKET_PROTOCOL_UDP) + packet_sum_word((uint16_t)udp_bytes);
-	uint16_t folded = (uint16_t)~fold(add_words(sum, udp, udp_bytes));
+	/* The addresses stand right before UDP in both: one sum over them and the datagram. */
+	uint32_t addresses = is_ip6 ? 32 : 8;
+	uint64_t sum = packet_sum_word(PACKET_PROTOCOL_UDP) + packet_sum_word((uint16_t)udp_bytes);
+	uint16_t folded = (uint16_t)~fold(add_words(sum, udp - addresses, addresses + udp_bytes));
 
 	/* 0 would mean "no checksum" (RFC 768). */
 	packet_put_sum(udp + 6, folded ? folded : 0xffff);

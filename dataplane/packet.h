@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "common/counter.h"
 
@@ -171,11 +172,9 @@ void packet_link_build(struct packet_link *link, const struct packet_local *loca
 void packet_link_build6(struct packet_link *link, const struct packet_local *local, bool from_link,
 	const uint8_t to_mac[6], const uint8_t to_ip6[16], uint16_t to_port);
 
-/* The way back to where a UDP packet came from, and whether link is it already. */
+/* The way back to where a UDP packet came from. */
 void packet_link_back(
 	struct packet_link *link, const struct packet_local *local, const struct packet *packet);
-bool packet_link_is_back(const struct packet_link *link, const struct packet_local *local,
-	const struct packet *packet);
 
 /* Writes the headers at frame; the payload already stands link->bytes after it. ip_id (IPv4) should
  * differ between datagrams (DF is not set, so that a path with a small MTU still works). With
@@ -213,6 +212,27 @@ static inline void packet_put32(uint8_t *p, uint32_t v)
 {
 	packet_put16(p, (uint16_t)(v >> 16));
 	packet_put16(p + 2, (uint16_t)v);
+}
+
+/* packet_link_is_back, the addresses' share of it over IPv6. */
+bool packet_link_is_back6(const struct packet_link *link, const struct packet_local *local,
+	const struct packet *packet);
+
+/* Whether link is the way back already: for each packet of a peer. A link that was never built is
+ * for MAC 0, which nobody has. */
+static inline bool packet_link_is_back(const struct packet_link *link,
+	const struct packet_local *local, const struct packet *packet)
+{
+	const uint8_t *udp = link->header + link->bytes - PACKET_UDP_BYTES;
+
+	if (memcmp(link->header, packet->from_mac, 6) || memcmp(link->header + 6, local->mac, 6) ||
+		link->is_ip6 != packet->is_ip6)
+		return false;
+	if (packet_get16(udp + 2) != packet->from_port)
+		return false;
+	if (packet->is_ip6)
+		return packet_link_is_back6(link, local, packet);
+	return packet_get32(udp - 4) == packet->from_ip;
 }
 
 /* The Internet checksum (RFC 1071). Sums are of 16-bit words in memory order, so that neither needs

@@ -45,6 +45,24 @@ static inline const uint8_t *packet_own_ip6(const struct packet_local *local, bo
 	return link ? local->link_ip6 : local->ip6;
 }
 
+/* packet_parse without its short way: it alone decides what a frame is that is not plain. */
+void packet_parse_any(
+	const struct packet_frame *frame, const struct packet_local *local, struct packet *out);
+
+/* Whether two readings of one frame say the same, for tests. */
+static inline bool packet_same(const struct packet *a, const struct packet *b)
+{
+	if (a->kind != b->kind)
+		return false;
+	if (a->kind == PACKET_REFUSED)
+		return a->drop == b->drop;
+	return !memcmp(a->from_mac, b->from_mac, 6) && a->from_port == b->from_port &&
+	       a->from_ip == b->from_ip && a->l3_at == b->l3_at && a->payload_at == b->payload_at &&
+	       a->payload_bytes == b->payload_bytes && a->is_ip6 == b->is_ip6 &&
+	       a->to_link_ip6 == b->to_link_ip6 &&
+	       (!a->is_ip6 || !memcmp(a->from_ip6, b->from_ip6, 16));
+}
+
 /* Returns the header's bytes. */
 uint32_t packet_put_ethernet(
 	uint8_t *out, const struct packet_local *local, const uint8_t *to_mac, uint16_t type);

@@ -95,6 +95,33 @@ void dp_wire_flush(struct dp_wire *wire, struct wire_queue *queue)
 	dp_cycles_to(&wire->cycles, before);
 }
 
+/* Buffers of a burst that has been worked on become those of the frames that answer it, as long as
+ * any are wanted: neither leaves the cache, and the pool is not asked (a seventh of what a frame
+ * costs outside of the port). Only what the receive burst may have changed is put back. */
+static void reuse(struct wire_queue *queue, struct rte_mbuf **mbufs, uint32_t count)
+{
+	const struct rte_mempool *pool = queue->port->pool[queue->queue];
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		struct rte_mbuf *mbuf = mbufs[i];
+
+		if (mbuf && queue->spares < WIRE_SPARES && mbuf->pool == pool &&
+			rte_mbuf_refcnt_read(mbuf) == 1 && RTE_MBUF_DIRECT(mbuf) &&
+			mbuf->nb_segs == 1 && !mbuf->next) {
+			mbuf->data_off = RTE_PKTMBUF_HEADROOM;
+			mbuf->ol_flags = 0;
+			if (queue->port->tx_checksum_offload)
+				mbuf->tx_offload = 0;
+			queue->spare[queue->spares++] = mbuf;
+			continue;
+		}
+		mbufs[kept++] = mbuf;
+	}
+	if (kept)
+		rte_pktmbuf_free_bulk(mbufs, kept);
+}
+
 static struct rte_mbuf *new_mbuf(struct dp_wire *wire, struct wire_queue *queue)
 {
 	struct rte_mempool *pool = queue->port->pool[queue->queue];
@@ -102,8 +129,8 @@ static struct rte_mbuf *new_mbuf(struct dp_wire *wire, struct wire_queue *queue)
 
 	if (queue->spares)
 		return queue->spare[--queue->spares];
-	if (!rte_pktmbuf_alloc_bulk(pool, queue->spare, WIRE_SPARES)) {
-		queue->spares = WIRE_SPARES - 1;
+	if (!rte_pktmbuf_alloc_bulk(pool, queue->spare, WIRE_SPARES_TAKEN)) {
+		queue->spares = WIRE_SPARES_TAKEN - 1;
 		return queue->spare[queue->spares];
 	}
 	mbuf = rte_pktmbuf_alloc(pool); /* the last few */
@@ -117,7 +144,7 @@ static struct rte_mbuf *begin_frame(struct dp_wire *wire, struct wire_queue *que
 {
 	if (queue->pending >= wire->burst)
 		dp_wire_flush(wire, queue);
-	if (queue->pending == TX_PENDING_MAX)
+	if (queue->pending + wire->open >= TX_PENDING_MAX)
 		return NULL; /* dp_wire_flush has counted */
 	if (!dp_port_running(queue->port))
 		return NULL;
@@ -133,28 +160,40 @@ static void end_frame(
 	queue->tx[queue->pending++] = mbuf;
 }
 
-static uint8_t *tx_begin(
-	void *ctx, uint32_t peer_index, const struct sw_enet_addr *to, uint32_t bytes_max)
+/* Which queue and which headers a begun datagram was made for. */
+static uint32_t way_mark(const struct wire_way *way)
+{
+	return (uint32_t)way->queue << 8 | way->link.bytes;
+}
+
+static struct wire_way *way_of(struct dp_wire *wire, uint32_t peer_index)
+{
+	return peer_index == SW_ENET_NO_PEER ? &wire->stateless : &wire->ways[peer_index];
+}
+
+static uint8_t *tx_begin(void *ctx, uint32_t peer_index, const struct sw_enet_addr *to,
+	uint32_t bytes_max, void **frame)
 {
 	struct dp_wire *wire = ctx;
+	struct wire_way *way = way_of(wire, peer_index);
+	struct wire_queue *queue;
+	struct rte_mbuf *mbuf;
 
 	(void)to; /* the datagram being worked on, or the peer's last, says more */
-	DCHECK(!wire->out);
 	if (peer_index == SW_ENET_NO_PEER) {
-		wire->out_queue = &wire->queue[wire->reply_index];
-		packet_link_back(&wire->stateless, &wire->out_queue->port->local,
+		way->queue = wire->reply_index;
+		packet_link_back(&way->link, &wire->queue[way->queue].port->local,
 			&wire->packet[wire->current]);
-		wire->out_link = &wire->stateless;
-	} else {
-		wire->out_queue = &wire->queue[wire->ways[peer_index].queue];
-		wire->out_link = &wire->ways[peer_index].link;
 	}
+	queue = &wire->queue[way->queue];
 	/* dp_port_open has sized the buffers for enet.mtu. */
-	DCHECK(wire->out_link->bytes + bytes_max <= wire->out_queue->port->frame_bytes_max);
-	wire->out = begin_frame(wire, wire->out_queue);
-	if (!wire->out)
+	DCHECK(way->link.bytes + bytes_max <= queue->port->frame_bytes_max);
+	*frame = mbuf = begin_frame(wire, queue);
+	if (!mbuf)
 		return NULL;
-	return rte_pktmbuf_mtod_offset(wire->out, uint8_t *, wire->out_link->bytes);
+	mbuf->hash.usr = way_mark(way);
+	wire->open++;
+	return rte_pktmbuf_mtod_offset(mbuf, uint8_t *, way->link.bytes);
 }
 
 static void ask_offload(struct rte_mbuf *mbuf, const struct packet_link *link)
@@ -185,18 +224,23 @@ static void put_datagram(struct wire_queue *queue, struct rte_mbuf *mbuf,
 	ask_offload(mbuf, link);
 }
 
-static void tx_end(void *ctx, uint32_t bytes)
+/* Since it was begun its peer may have come over another queue, where other headers stand before
+ * the payload: then it is lost, as on the way that it was made for. */
+static void tx_end(void *ctx, uint32_t peer_index, void *frame, uint32_t bytes)
 {
 	struct dp_wire *wire = ctx;
-	struct rte_mbuf *mbuf = wire->out;
-	const struct packet_link *link = wire->out_link;
+	const struct wire_way *way = way_of(wire, peer_index);
+	struct rte_mbuf *mbuf = frame;
 
-	wire->out = NULL;
-	if (!bytes) {
-		rte_pktmbuf_free(mbuf);
+	DCHECK(wire->open);
+	wire->open--;
+	if (bytes && mbuf->hash.usr == way_mark(way)) {
+		put_datagram(&wire->queue[way->queue], mbuf, &way->link, bytes, wire->ip_id++);
 		return;
 	}
-	put_datagram(wire->out_queue, mbuf, link, bytes, wire->ip_id++);
+	rte_pktmbuf_free(mbuf);
+	if (bytes)
+		count(wire, DP_C_TX_DROPPED, 1);
 }
 
 /* --- the engine's packets and events --- */
@@ -476,7 +520,7 @@ void dp_wire_work(struct dp_wire *wire, struct wire_queue *queue, uint32_t frame
 	if (steer && queue->steer == DP_STEER_STRAYS)
 		dp_wire_strays(wire, datagrams);
 	/* The engine has copied what it keeps; what was handed on is NULL here. */
-	rte_pktmbuf_free_bulk(wire->rx, frames);
+	reuse(queue, wire->rx, frames);
 }
 
 /* A port that asks for a reset: nothing of its queue is touched until main has restarted it. */

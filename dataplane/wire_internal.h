@@ -17,7 +17,8 @@ struct rte_mbuf;
 #define WIRE_PINGS_PER_S 10000u
 #define WIRE_PINGS_BURST 1000u
 
-#define WIRE_SPARES 32u /* buffers taken from the pool at once */
+#define WIRE_SPARES       64u /* buffers at hand for frames that we send */
+#define WIRE_SPARES_TAKEN 32u /* taken from the pool at once when there are none */
 
 /* A queue pair of ours, or one of another worker whose frames may come to us. */
 struct wire_queue {
@@ -82,11 +83,8 @@ struct dp_wire {
 	struct packet packet[DP_BURST_MAX]; /* of datagram i */
 	struct sw_enet_datagram datagram[DP_BURST_MAX];
 
-	/* the datagram that the engine is writing */
-	struct rte_mbuf *out;
-	const struct packet_link *out_link;
-	struct wire_queue *out_queue;
-	struct packet_link stateless;
+	uint32_t open; /* datagrams that the engine is writing, of all queues */
+	struct wire_way stateless;
 
 	uint32_t sent;
 	uint32_t queue_count, own_queues;

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "common/check.h"
 #include "dataplane/enet/crowd.h"
 
 #define PORT       20000u
@@ -81,15 +82,21 @@ static bool on_disconnected(void *ctx, uint64_t peer, uint32_t data, enum sw_ene
 	return true;
 }
 
-static uint8_t *on_tx_begin(
-	void *ctx, uint32_t peer_index, const struct sw_enet_addr *to, uint32_t bytes_max)
+static uint8_t *on_tx_begin(void *ctx, uint32_t peer_index, const struct sw_enet_addr *to,
+	uint32_t bytes_max, void **frame)
 {
 	struct crowd *crowd = ctx;
+	struct crowd_frame *out;
 
 	(void)peer_index;
 	(void)bytes_max; /* at most the MTU's limit */
-	crowd->tx_to = *to;
-	return crowd->tx;
+	out = crowd->frame_free ? crowd->frame_free : &crowd->frame[crowd->frames_fresh++];
+	CHECK(crowd->frames_fresh <= SW_ENET_OPEN_MAX + 1);
+	crowd->frame_free = out->next;
+	out->next = NULL;
+	out->to = *to;
+	*frame = out;
+	return out->data;
 }
 
 struct hearing {
@@ -127,21 +134,25 @@ static struct crowd_datagram *say(struct crowd *crowd, uint32_t client)
 	return said;
 }
 
-static void on_tx_end(void *ctx, uint32_t bytes)
+static void on_tx_end(void *ctx, uint32_t peer_index, void *frame, uint32_t bytes)
 {
 	struct crowd *crowd = ctx;
 	struct hearing hearing = {.crowd = crowd};
 	struct lean_sink sink = {.ctx = &hearing, .message = on_message};
 	uint8_t answer[LEAN_OUT_BYTES];
+	struct crowd_frame *out = frame;
 	uint32_t said;
 
+	(void)peer_index;
+	out->next = crowd->frame_free;
+	crowd->frame_free = out;
 	if (!bytes)
 		return;
 	crowd->out++;
 	crowd->out_bytes += bytes;
 	if (crowd->mute)
 		return;
-	hearing.client = client_of(crowd, &crowd->tx_to, lean_get16(crowd->tx) & 0xfff);
+	hearing.client = client_of(crowd, &out->to, lean_get16(out->data) & 0xfff);
 	if (hearing.client == UINT32_MAX) {
 		crowd->stray++;
 		crowd->stray_bytes += bytes;
@@ -149,7 +160,7 @@ static void on_tx_end(void *ctx, uint32_t bytes)
 	}
 	if (crowd->deaf)
 		return;
-	said = lean_read(&crowd->clients[hearing.client].lean, crowd->tx, bytes, &sink,
+	said = lean_read(&crowd->clients[hearing.client].lean, out->data, bytes, &sink,
 		(uint32_t)crowd->now_ms, answer);
 	if (!said)
 		return;

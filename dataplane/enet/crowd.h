@@ -23,6 +23,13 @@ struct crowd_datagram {
 	uint8_t data[CROWD_DATAGRAM];
 };
 
+/* A datagram that tx_begin handed out, or one that is free. */
+struct crowd_frame {
+	struct crowd_frame *next; /* free ones */
+	struct sw_enet_addr to;
+	uint8_t data[4096];
+};
+
 struct crowd {
 	struct sw_enet_config config;
 	struct sw_enet *engine;
@@ -43,8 +50,8 @@ struct crowd {
 	uint64_t disorder; /* packets lost, repeated, out of order or changed, either way */
 	uint64_t stray, stray_bytes; /* datagrams to addresses that are nobody's here */
 	uint64_t out, out_bytes;     /* all datagrams of the engine */
-	struct sw_enet_addr tx_to;
-	uint8_t tx[4096];
+	struct crowd_frame frame[SW_ENET_OPEN_MAX + 1], *frame_free;
+	uint32_t frames_fresh;
 };
 
 /* config: what is 0 gets defaults that let all clients in at once. False: no memory, or not valid.

@@ -17,8 +17,7 @@ struct server {
 	/* ours */
 	struct sw_enet *engine;
 	void *memory;
-	uint8_t *tx;
-	struct sw_enet_addr tx_to;
+	struct out_frame *open; /* datagrams that tx_begin handed out */
 	/* stock */
 	ENetHost *host;
 };
@@ -62,29 +61,44 @@ static bool on_disconnected(void *ctx, uint64_t peer, uint32_t data, enum sw_ene
 	return true;
 }
 
+/* A datagram that tx_begin handed out. */
+struct out_frame {
+	struct out_frame *next;
+	struct sw_enet_addr to;
+	uint8_t data[];
+};
+
 /* Exactly as large as asked for, so that the address sanitizer sees a byte too many. */
-static uint8_t *on_tx_begin(
-	void *ctx, uint32_t peer_index, const struct sw_enet_addr *to, uint32_t bytes_max)
+static uint8_t *on_tx_begin(void *ctx, uint32_t peer_index, const struct sw_enet_addr *to,
+	uint32_t bytes_max, void **frame)
 {
 	struct server *server = ctx;
+	struct out_frame *out;
 
 	(void)peer_index;
 	if (refuses(server))
 		return NULL;
-	server->tx_to = *to;
-	return server->tx = malloc(bytes_max);
+	*frame = out = malloc(sizeof *out + bytes_max);
+	*out = (struct out_frame){.next = server->open, .to = *to};
+	server->open = out;
+	return out->data;
 }
 
-static void on_tx_end(void *ctx, uint32_t bytes)
+static void on_tx_end(void *ctx, uint32_t peer_index, void *frame, uint32_t bytes)
 {
 	struct server *server = ctx;
 	struct netsim_address from = {SERVER_IP, SERVER_PORT}, to;
+	struct out_frame *out = frame, **link = &server->open;
 
-	to.ip = wire_get32(server->tx_to.ip + 12);
-	to.port = server->tx_to.port;
+	(void)peer_index;
+	while (*link != out)
+		link = &(*link)->next;
+	*link = out->next;
+	to.ip = wire_get32(out->to.ip + 12);
+	to.port = out->to.port;
 	if (bytes)
-		netsim_send(server->sim, from, to, server->tx, bytes);
-	free(server->tx);
+		netsim_send(server->sim, from, to, out->data, bytes);
+	free(out);
 }
 
 static enum sw_enet_use use_of(const struct script *script, bool on)
@@ -272,6 +286,10 @@ bool server_free(struct server *server)
 		free(server->memory);
 	} else {
 		enet_host_destroy(server->host);
+	}
+	for (struct out_frame *next; server->open; server->open = next) {
+		next = server->open->next;
+		free(server->open);
 	}
 	free(server);
 	return !left;

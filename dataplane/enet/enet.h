@@ -27,6 +27,9 @@ struct sw_enet_addr {
 
 #define SW_ENET_NO_PEER UINT32_MAX
 
+/* Datagrams that are written and not yet ended, at most; see tx_begin. */
+#define SW_ENET_OPEN_MAX 128u
+
 /* Packet flags; the values are libenet's ENET_PACKET_FLAG_*. */
 enum {
 	SW_ENET_RELIABLE = 1u << 0,
@@ -131,10 +134,13 @@ struct sw_enet_ops {
 	/* A place for one datagram of at most bytes_max bytes. peer_index is the peer's slot, or
 	 * SW_ENET_NO_PEER for a stateless answer to the datagram that sw_enet_rx is working on.
 	 * NULL: no buffer now; the engine tries again later. tx_end sends it with its length; every
-	 * tx_begin that returned memory is followed by exactly one tx_end (0 bytes: given back). */
-	uint8_t *(*tx_begin)(
-		void *ctx, uint32_t peer_index, const struct sw_enet_addr *to, uint32_t bytes_max);
-	void (*tx_end)(void *ctx, uint32_t bytes);
+	 * tx_begin that returned memory is followed by exactly one tx_end (0 bytes: given back),
+	 * with the same peer_index and the *frame that tx_begin set, which is the caller's name for
+	 * it. Up to SW_ENET_OPEN_MAX may be begun and not ended, at most one of a peer: what
+	 * sw_enet_send writes into them leaves in the next sw_enet_service. */
+	uint8_t *(*tx_begin)(void *ctx, uint32_t peer_index, const struct sw_enet_addr *to,
+		uint32_t bytes_max, void **frame);
+	void (*tx_end)(void *ctx, uint32_t peer_index, void *frame, uint32_t bytes);
 };
 
 /* The engine's counters: group "enet". X(id, name, kind, help). Refusals are named here. The list
@@ -200,11 +206,12 @@ struct sw_enet_datagram {
 };
 
 /* Takes a burst of received datagrams, in order. now_ms is monotonic, 64-bit, and the same or later
- * at every call. before(ctx, i), if not NULL, is called before datagram i is worked on, so that the
- * caller knows which frame a stateless answer belongs to; after(ctx, i) only when it was accepted
- * as a peer's (peer_index is set by then), before its commands are worked on and before anything is
- * sent to that peer. ctx is that of the ops. A datagram may be accepted and refused: the commands
- * before a bad one stand. Data of the burst is not read after the call. */
+ * at every call. before(ctx, i), if not NULL, is called before datagram i is worked on, if a
+ * stateless answer to it is possible, so that the caller knows which frame that belongs to;
+ * after(ctx, i) only when it was accepted as a peer's (peer_index is set by then), before its
+ * commands are worked on and before anything is sent to that peer. ctx is that of the ops. A
+ * datagram may be accepted and refused: the commands before a bad one stand. Data of the burst is
+ * not read after the call. */
 struct sw_enet_rx_hooks {
 	void (*before)(void *ctx, uint32_t i);
 	void (*after)(void *ctx, uint32_t i);

@@ -181,6 +181,7 @@ struct peer {
 	/* in */
 	uint8_t pending_count;
 	uint16_t unsequenced_in;
+	uint8_t open; /* 1 + index into sw_enet.open; 0: no datagram of it is open */
 	uint32_t hold_blocks;
 	struct list held;    /* BLOCK_HELD: complete or assembling */
 	struct list pending; /* BLOCK_PENDING */
@@ -210,6 +211,15 @@ struct peer_cold {
 
 _Static_assert(sizeof(struct peer) <= 320 && sizeof(struct peer_cold) <= 256,
 	"W10: at most 1 KiB a silent peer, with its share of the tables");
+
+/* A datagram that is being written while a burst is worked on: unreliable packets go straight into
+ * it, and what else the peer is owed is put behind them when it is closed (tx.c). */
+struct open {
+	uint8_t *out;
+	void *frame; /* of tx_begin */
+	uint32_t peer, at;
+};
+_Static_assert(SW_ENET_OPEN_MAX < UINT8_MAX, "peer.open");
 
 struct peer_slot { /* of the open-addressing table */
 	uint32_t tag;
@@ -294,6 +304,9 @@ struct sw_enet {
 	uint32_t dirty, dirty_tail; /* first in, first out */
 	uint32_t owing, owing_tail; /* gone, and nobody took the news; flagged dirty too */
 	uint32_t no_buffer;         /* times that tx_begin had none, in this service */
+	bool serving; /* in sw_enet_service: what is sent now is queued, and leaves in it */
+	uint32_t open_count;
+	struct open open[SW_ENET_OPEN_MAX]; /* in the order in which they were begun */
 	uint64_t hash_key[2]; /* of the tables: what a source may choose must not choose the bucket
 			       */
 
@@ -373,7 +386,7 @@ void list_remove(struct sw_enet *e, struct list *list, uint32_t index);
 /* peer_table.c */
 uint64_t peer_hash(const struct sw_enet *e, const struct sw_enet_addr *address, uint16_t id);
 void peer_prefetch(const struct sw_enet *e, uint64_t hash);
-void peer_prefetch_found(const struct sw_enet *e, uint64_t hash);
+uint32_t peer_prefetch_found(const struct sw_enet *e, uint64_t hash);
 uint32_t peer_find(
 	const struct sw_enet *e, uint64_t hash, const struct sw_enet_addr *address, uint16_t id);
 uint32_t peer_new(struct sw_enet *e, const struct half_open *half);
@@ -381,9 +394,30 @@ void peer_free(struct sw_enet *e, uint32_t index);
 void peer_purge(struct sw_enet *e, uint32_t index, bool keep_acks);
 void peer_dirty(struct sw_enet *e, uint32_t index);
 void peer_owing(struct sw_enet *e, uint32_t index);
-struct channel *peer_channel(struct sw_enet *e, struct peer *peer, uint8_t channel);
-uint64_t peer_handle(const struct sw_enet *e, uint32_t index);
-uint32_t peer_of_handle(const struct sw_enet *e, uint64_t handle);
+struct channel *peer_channel_far(struct sw_enet *e, struct peer *peer, uint8_t channel);
+
+static inline uint64_t peer_handle(const struct sw_enet *e, uint32_t index)
+{
+	return handle_make(e->config.owner, e->peers[index].generation, index);
+}
+
+/* The peer that a handle names, in whatever state, or NIL. */
+static inline uint32_t peer_of_handle(const struct sw_enet *e, uint64_t handle)
+{
+	uint32_t index = handle_index(handle);
+
+	if (index >= e->peers_fresh || e->peers[index].state == PEER_FREE ||
+		handle != peer_handle(e, index))
+		return NIL;
+	return index;
+}
+
+/* The state of a channel below channel_count; NULL when no memory is left for it. */
+static inline struct channel *peer_channel(struct sw_enet *e, struct peer *peer, uint8_t channel)
+{
+	return channel < CHANNELS_INLINE ? &peer->channel[channel]
+					 : peer_channel_far(e, peer, channel);
+}
 
 static inline bool address_equal(const struct sw_enet_addr *a, const struct sw_enet_addr *b)
 {
@@ -489,11 +523,25 @@ void pending_free(struct sw_enet *e, uint32_t index, uint32_t block);
 
 /* tx.c */
 uint32_t tx_flush(struct sw_enet *e, uint32_t index, bool *more);
+struct open *tx_open(struct sw_enet *e, uint32_t index);
+uint32_t tx_close_all(struct sw_enet *e);
 bool tx_disconnect(struct sw_enet *e, uint32_t peer, const struct sw_enet_addr *to,
 	uint16_t client_id, uint8_t session, const uint32_t *connect_id, uint32_t data);
 bool tx_control(
 	struct sw_enet *e, uint32_t index, uint32_t command, const uint8_t *fields, uint32_t bytes);
-uint32_t tx_header_bytes(const struct peer *peer);
+
+/* The throttle's lot for one unreliable packet: true if it is dropped. */
+static inline bool tx_throttled(struct peer *peer)
+{
+	peer->throttle_counter = (peer->throttle_counter + THROTTLE_STEP) % THROTTLE_SCALE;
+	return peer->throttle_counter > peer->throttle;
+}
+
+/* Bytes of a datagram to this peer before its first command. */
+static inline uint32_t tx_header_bytes(const struct peer *peer)
+{
+	return WIRE_HEADER_BYTES + (peer->flags & PEER_CHECKSUM ? WIRE_CHECKSUM_BYTES : 0);
+}
 
 /* leave.c */
 void leave(struct sw_enet *e, uint32_t index, enum sw_enet_gone reason, uint32_t data, bool tell);

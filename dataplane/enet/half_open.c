@@ -205,14 +205,15 @@ static uint32_t verify_send(struct sw_enet *e, struct half_open *half, uint32_t 
 {
 	uint8_t verify[VERIFY_BYTES_MAX], *out;
 	uint32_t bytes = verify_build(e, half, verify);
+	void *frame;
 
 	if (bytes > bytes_max)
 		return SW_ENET_C_CONNECT_SMALL;
-	out = e->ops.tx_begin(e->ops.ctx, SW_ENET_NO_PEER, &half->address, bytes);
+	out = e->ops.tx_begin(e->ops.ctx, SW_ENET_NO_PEER, &half->address, bytes, &frame);
 	if (!out)
 		return SW_ENET_C_CONNECT_NO_BUFFER;
 	memcpy(out, verify, bytes);
-	e->ops.tx_end(e->ops.ctx, bytes);
+	e->ops.tx_end(e->ops.ctx, SW_ENET_NO_PEER, frame, bytes);
 	half->credit_bytes -= bytes < half->credit_bytes ? bytes : half->credit_bytes;
 	half->verified_ms = e->now_ms;
 	if (half->verifies < UINT8_MAX)

@@ -28,9 +28,10 @@ void peer_prefetch(const struct sw_enet *e, uint64_t hash)
 	__builtin_prefetch(&e->table[(uint32_t)hash & e->table_mask]);
 }
 
-/* The peer that peer_find will most likely return: its tag is enough here. Its slot has been
- * prefetched, and those it may have been pushed on to share the line as a rule. */
-void peer_prefetch_found(const struct sw_enet *e, uint64_t hash)
+/* The peer that peer_find will most likely return, NIL if there is none: its tag is enough here.
+ * Its slot has been prefetched, and those it may have been pushed on to share the line as a rule.
+ */
+uint32_t peer_prefetch_found(const struct sw_enet *e, uint64_t hash)
 {
 	const struct peer_slot *slot = &e->table[(uint32_t)hash & e->table_mask];
 	const uint8_t *peer;
@@ -38,13 +39,14 @@ void peer_prefetch_found(const struct sw_enet *e, uint64_t hash)
 	for (uint32_t at = (uint32_t)hash; slot->peer != NIL && slot->tag != (uint32_t)hash;)
 		slot = &e->table[++at & e->table_mask];
 	if (slot->peer == NIL)
-		return;
+		return NIL;
 	peer = (const uint8_t *)&e->peers[slot->peer];
 	__builtin_prefetch(peer);
 	__builtin_prefetch(peer + 64);
 	__builtin_prefetch(peer + 128);
 	__builtin_prefetch(peer + 192);
 	__builtin_prefetch(peer + 256);
+	return slot->peer;
 }
 
 uint32_t peer_find(
@@ -263,15 +265,13 @@ void peer_owing(struct sw_enet *e, uint32_t index)
 	append(e, &e->owing, &e->owing_tail, index);
 }
 
-/* The state of a channel below channel_count; NULL when no memory is left for it. The first four
- * are part of the peer; the others come in blocks of eight when first used. */
-struct channel *peer_channel(struct sw_enet *e, struct peer *peer, uint8_t channel)
+/* The state of a channel that is not part of the peer; NULL when no memory is left for it. These
+ * come in blocks of eight when first used. */
+struct channel *peer_channel_far(struct sw_enet *e, struct peer *peer, uint8_t channel)
 {
 	uint32_t group, *groups;
 	struct channel *channels;
 
-	if (channel < CHANNELS_INLINE)
-		return &peer->channel[channel];
 	if (peer->channel_index == NIL) {
 		if (!pool_take_channel(e, peer))
 			return NULL;
@@ -291,20 +291,4 @@ struct channel *peer_channel(struct sw_enet *e, struct peer *peer, uint8_t chann
 	}
 	channels = (struct channel *)(void *)block_at(e, groups[group]);
 	return &channels[(channel - CHANNELS_INLINE) % CHANNELS_PER_BLOCK];
-}
-
-uint64_t peer_handle(const struct sw_enet *e, uint32_t index)
-{
-	return handle_make(e->config.owner, e->peers[index].generation, index);
-}
-
-/* The peer that a handle names, in whatever state, or NIL. */
-uint32_t peer_of_handle(const struct sw_enet *e, uint64_t handle)
-{
-	uint32_t index = handle_index(handle);
-
-	if (index >= e->peers_fresh || e->peers[index].state == PEER_FREE ||
-		handle != peer_handle(e, index))
-		return NIL;
-	return index;
 }

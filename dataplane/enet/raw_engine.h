@@ -24,6 +24,14 @@ struct raw_delivery {
 	uint64_t sum;                  /* of its bytes */
 };
 
+/* A datagram that tx_begin handed out. */
+#define RAW_DATAGRAM_MAX 4096u
+struct raw_frame {
+	struct raw_frame *next;
+	struct sw_enet_addr to;
+	uint8_t data[];
+};
+
 struct raw_engine {
 	struct sw_enet_config config;
 	struct sw_enet *engine;
@@ -48,8 +56,7 @@ struct raw_engine {
 	enum sw_enet_gone gone_reason;
 	uint64_t sent_total, delivered_total;
 	uint32_t refused, peer_index; /* of the last datagram */
-	uint8_t tx[4096];
-	struct sw_enet_addr tx_to;
+	struct raw_frame *open;
 };
 
 /* Fills what is 0 with small defaults and builds the engine at now_ms 1000. */

@@ -207,9 +207,58 @@ static uint32_t plain(
 	return 0;
 }
 
-/* One datagram. Returns the refusal, or 0. */
-static uint32_t datagram(struct sw_enet *e, struct sw_enet_datagram *d, uint64_t hash,
+/* What most datagrams are: one unreliable packet, next on its channel, of a peer in good standing.
+ * It is told from all others by a handful of compares and takes half the instructions of the way
+ * below, which does the same. False: nothing has been done. */
+static inline bool plain_packet(struct sw_enet *e, struct sw_enet_datagram *d, uint32_t index,
 	const struct sw_enet_rx_hooks *hooks, uint32_t i)
+{
+	struct peer *peer = &e->peers[index];
+	uint32_t head, at, bytes, unreliable;
+	struct sw_enet_delivery run;
+	struct channel *channel;
+	const uint8_t *p;
+
+	if (d->bytes < WIRE_HEADER_BYTES + WIRE_SEND_UNRELIABLE_BYTES || d->bytes > WIRE_MTU_MAX)
+		return false;
+	head = wire_get16(d->data);
+	/* its id and session, and not compressed */
+	if ((head & ~WIRE_SENT_TIME) !=
+			(peer->id | (uint32_t)peer->session_in << WIRE_SESSION_SHIFT) ||
+		peer->state != PEER_CONNECTED ||
+		peer->flags & (PEER_CHECKSUM | PEER_OWES_CONNECTED) ||
+		!address_equal(&peer->address, &d->from))
+		return false;
+	at = head & WIRE_SENT_TIME ? 4 : 2;
+	p = d->data + at;
+	bytes = d->bytes - at - WIRE_SEND_UNRELIABLE_BYTES;
+	if (p[0] != WIRE_SEND_UNRELIABLE || p[1] >= peer->channel_count ||
+		p[1] >= CHANNELS_INLINE || wire_get16(p + 6) != bytes ||
+		bytes > e->config.packet_bytes_max)
+		return false;
+	channel = &peer->channel[p[1]];
+	unreliable = wire_get16(p + 4);
+	if (wire_get16(p + 2) != channel->in_reliable || unreliable <= channel->in_unreliable ||
+		peer->pending.head != NIL)
+		return false;
+	peer->heard_ms = e->now_ms;
+	d->peer_index = index;
+	d->refused = 0;
+	if (hooks && hooks->after)
+		hooks->after(e->ops.ctx, i);
+	run = (struct sw_enet_delivery){.peer = peer_handle(e, index),
+		.payload = p + WIRE_SEND_UNRELIABLE_BYTES,
+		.bytes = bytes,
+		.channel = p[1]};
+	channel->in_unreliable = (uint16_t)unreliable; /* also if dropped: it does not come again */
+	count(e, e->ops.deliver(e->ops.ctx, &run, 1) ? SW_ENET_C_DELIVERED : SW_ENET_C_DROPPED_RING,
+		1);
+	return true;
+}
+
+/* One datagram. Returns the refusal, or 0. */
+static __attribute__((noinline)) uint32_t datagram(struct sw_enet *e, struct sw_enet_datagram *d,
+	uint64_t hash, const struct sw_enet_rx_hooks *hooks, uint32_t i)
 {
 	const uint8_t *data = d->data;
 	uint32_t bytes = d->bytes, head, at, index, refusal;
@@ -269,6 +318,7 @@ void sw_enet_rx(struct sw_enet *e, struct sw_enet_datagram *datagrams, uint32_t 
 	const struct sw_enet_rx_hooks *hooks, uint64_t now_ms)
 {
 	uint64_t hash[RX_AHEAD], bytes = 0;
+	uint32_t found[RX_AHEAD], plain_packets = 0;
 
 	clock_advance(e, now_ms);
 	for (uint32_t base = 0; base < n; base += RX_AHEAD) {
@@ -284,12 +334,16 @@ void sw_enet_rx(struct sw_enet *e, struct sw_enet_datagram *datagrams, uint32_t 
 			peer_prefetch(e, hash[i]);
 		}
 		for (uint32_t i = 0; i < some; i++)
-			peer_prefetch_found(e, hash[i]);
+			found[i] = peer_prefetch_found(e, hash[i]);
 		for (uint32_t i = 0; i < some; i++) {
 			struct sw_enet_datagram *d = &datagrams[base + i];
 
-			d->peer_index = SW_ENET_NO_PEER;
 			bytes += d->bytes;
+			if (found[i] != NIL && plain_packet(e, d, found[i], hooks, base + i)) {
+				plain_packets++;
+				continue;
+			}
+			d->peer_index = SW_ENET_NO_PEER;
 			if (hooks && hooks->before)
 				hooks->before(e->ops.ctx, base + i);
 			d->refused = datagram(e, d, hash[i], hooks, base + i);
@@ -297,6 +351,7 @@ void sw_enet_rx(struct sw_enet *e, struct sw_enet_datagram *datagrams, uint32_t 
 				count(e, d->refused, 1);
 		}
 	}
+	count(e, SW_ENET_C_COMMANDS_IN, plain_packets);
 	count(e, SW_ENET_C_DATAGRAMS_IN, n);
 	count(e, SW_ENET_C_BYTES_IN, bytes);
 }
@@ -339,15 +394,17 @@ static void service_owing(struct sw_enet *e)
 
 uint32_t sw_enet_service(struct sw_enet *e, uint64_t now_ms)
 {
-	uint32_t sent = 0, index, last;
+	uint32_t sent, index, last;
 
 	clock_advance(e, now_ms);
+	e->serving = true;
 	half_open_expire(e);
 	timers_run(e);
+	e->no_buffer = 0;
+	sent = tx_close_all(e);
 	index = e->dirty;
 	last = e->dirty_tail;
 	e->dirty = e->dirty_tail = NIL;
-	e->no_buffer = 0;
 	service_owing(e);
 	while (index != NIL) {
 		uint32_t next = e->peers[index].dirty_next;
@@ -365,6 +422,7 @@ uint32_t sw_enet_service(struct sw_enet *e, uint64_t now_ms)
 		e->dirty = index;
 		break;
 	}
+	e->serving = false;
 	counter_put(&e->counter[SW_ENET_C_PEERS], e->peers_connected);
 	counter_put(&e->counter[SW_ENET_C_PRESET_PEERS], e->peers_preset);
 	counter_put(&e->counter[SW_ENET_C_HALF_OPEN], e->half_open_used);

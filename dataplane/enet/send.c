@@ -60,6 +60,46 @@ static void queue_single(struct sw_enet *e, uint32_t index, struct channel *chan
 	queue_command(e, index, channel, head, (uint32_t)(p + 2 - head), payload, bytes);
 }
 
+/* An unreliable packet that nothing queued stands before goes straight into the peer's datagram:
+ * no block, no list, and one copy in place of two (W1: see docs/performance.md). False: it must be
+ * queued. The throttle's lot is drawn as it would be when the queue is framed. */
+static inline bool put_direct(struct sw_enet *e, uint32_t index, struct channel *channel,
+	uint8_t number, uint32_t flags, const uint8_t *payload, uint32_t bytes)
+{
+	struct peer *peer = &e->peers[index];
+	uint32_t length = WIRE_SEND_UNRELIABLE_BYTES + bytes;
+	struct open *open;
+	uint8_t *p;
+
+	if (peer->reliable.head != NIL || peer->unreliable.head != NIL ||
+		length + tx_header_bytes(peer) > peer->mtu)
+		return false;
+	/* it would be reliable: see sw_enet_send */
+	if (channel->out_unreliable == UINT16_MAX && !(flags & SW_ENET_UNSEQUENCED))
+		return false;
+	open = peer->open ? &e->open[peer->open - 1] : tx_open(e, index);
+	if (!open || length > peer->mtu - open->at)
+		return false;
+	p = open->out + open->at;
+	if (flags & SW_ENET_UNSEQUENCED) {
+		p = wire_put_command(p, WIRE_SEND_UNSEQUENCED | WIRE_UNSEQUENCED_FLAG, number, 0);
+		wire_put16(p, ++peer->unsequenced_out);
+	} else {
+		p = wire_put_command(p, WIRE_SEND_UNRELIABLE, number, channel->out_reliable);
+		wire_put16(p, ++channel->out_unreliable);
+	}
+	wire_put16(p + 2, bytes);
+	memcpy(p + 4, payload, bytes);
+	peer->bandwidth_bytes += length; /* asked for, also if throttled */
+	if (tx_throttled(peer)) {
+		count(e, SW_ENET_C_THROTTLED, 1);
+		return true; /* written over by the next, or not sent */
+	}
+	open->at += length;
+	peer->packets_sent++;
+	return true;
+}
+
 static void queue_fragments(struct sw_enet *e, uint32_t index, struct channel *channel,
 	uint8_t number, bool reliable, const uint8_t *payload, uint32_t bytes, uint32_t fragment)
 {
@@ -114,6 +154,11 @@ int sw_enet_send(struct sw_enet *e, uint64_t handle, uint8_t number, uint32_t fl
 	peer = &e->peers[index];
 	if (number >= peer->channel_count || bytes == 0 || bytes > e->config.packet_bytes_max)
 		return -EINVAL;
+	if (!must && number < CHANNELS_INLINE &&
+		put_direct(e, index, &peer->channel[number], number, flags, payload, bytes)) {
+		count(e, SW_ENET_C_QUEUED, 1);
+		return 0;
+	}
 	channel = peer_channel(e, peer, number);
 	if (!channel)
 		goto full;

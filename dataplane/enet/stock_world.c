@@ -159,34 +159,49 @@ static bool on_disconnected(void *ctx, uint64_t peer, uint32_t data, enum sw_ene
 	return true;
 }
 
+/* A datagram that tx_begin handed out. */
+struct out_frame {
+	struct out_frame *next;
+	struct sw_enet_addr to;
+	uint32_t peer_index, bytes_max;
+	uint8_t data[];
+};
+
 /* Exactly as large as asked for, so that the address sanitizer sees a byte too many. */
-static uint8_t *on_tx_begin(
-	void *ctx, uint32_t peer_index, const struct sw_enet_addr *to, uint32_t bytes_max)
+static uint8_t *on_tx_begin(void *ctx, uint32_t peer_index, const struct sw_enet_addr *to,
+	uint32_t bytes_max, void **frame)
 {
 	struct world *world = ctx;
+	struct out_frame *out;
 
-	(void)peer_index;
-	EXPECT(world, world->tx == NULL);
 	if (refuse(world))
 		return NULL;
-	world->tx = malloc(bytes_max);
-	world->tx_to = *to;
-	world->tx_bytes = bytes_max;
-	return world->tx;
+	EXPECT(world,
+		world->open_count <= SW_ENET_OPEN_MAX); /* one more for what is not a peer's */
+	world->open_count++;
+	*frame = out = malloc(sizeof *out + bytes_max);
+	*out = (struct out_frame){
+		.next = world->open, .to = *to, .peer_index = peer_index, .bytes_max = bytes_max};
+	world->open = out;
+	return out->data;
 }
 
-static void on_tx_end(void *ctx, uint32_t bytes)
+static void on_tx_end(void *ctx, uint32_t peer_index, void *frame, uint32_t bytes)
 {
 	struct world *world = ctx;
 	struct netsim_address server = {SERVER_IP, SERVER_PORT}, to;
+	struct out_frame *out = frame, **link = &world->open;
 
-	EXPECT(world, world->tx && bytes <= world->tx_bytes);
-	to.ip = wire_get32(world->tx_to.ip + 12);
-	to.port = world->tx_to.port;
+	EXPECT(world, bytes <= out->bytes_max && peer_index == out->peer_index);
+	while (*link != out)
+		link = &(*link)->next;
+	*link = out->next;
+	world->open_count--;
+	to.ip = wire_get32(out->to.ip + 12);
+	to.port = out->to.port;
 	if (bytes)
-		netsim_send(world->sim, server, to, world->tx, bytes);
-	free(world->tx);
-	world->tx = NULL;
+		netsim_send(world->sim, server, to, out->data, bytes);
+	free(out);
 }
 
 static void default_to(uint32_t *value, uint32_t fallback)
@@ -247,6 +262,10 @@ void world_free(struct world *world)
 		free(world->client[i].down);
 	}
 	free(world->client);
+	for (struct out_frame *next; world->open; world->open = next) {
+		next = world->open->next;
+		free(world->open);
+	}
 	netsim_free(world->sim);
 	free(world->memory);
 	free(world);

@@ -59,11 +59,9 @@ struct world {
 	uint32_t clients;
 	ENetHost *hosts[WORLD_CLIENTS];
 	uint32_t host_count;
-	bool deaf; /* deliver() takes nothing */
-	/* the datagram that tx_begin handed out */
-	uint8_t *tx;
-	struct sw_enet_addr tx_to;
-	uint32_t tx_bytes;
+	bool deaf;              /* deliver() takes nothing */
+	struct out_frame *open; /* datagrams that tx_begin handed out */
+	uint32_t open_count;
 };
 
 uint64_t world_seed(void); /* SW_SEED of the environment, else 1 */

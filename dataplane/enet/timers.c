@@ -246,7 +246,8 @@ void timers_run(struct sw_enet *e)
 
 uint64_t sw_enet_next_ms(const struct sw_enet *e)
 {
-	uint64_t due = e->dirty != NIL || e->owing != NIL ? e->now_ms + 1 : wheel_next_ms(e);
+	uint64_t due = e->dirty != NIL || e->owing != NIL || e->open_count ? e->now_ms + 1
+									   : wheel_next_ms(e);
 
 	if (due == UINT64_MAX)
 		return UINT64_MAX;

@@ -1,12 +1,6 @@
 /* tx.c: from queues to datagrams. */
 #include "dataplane/enet/engine.h"
 
-/* Bytes of a datagram to this peer before its first command. */
-uint32_t tx_header_bytes(const struct peer *peer)
-{
-	return WIRE_HEADER_BYTES + (peer->flags & PEER_CHECKSUM ? WIRE_CHECKSUM_BYTES : 0);
-}
-
 /* One DISCONNECT that asks for no acknowledgement. connect_id: NULL without checksum. False: no
  * buffer. */
 bool tx_disconnect(struct sw_enet *e, uint32_t peer, const struct sw_enet_addr *to,
@@ -14,7 +8,8 @@ bool tx_disconnect(struct sw_enet *e, uint32_t peer, const struct sw_enet_addr *
 {
 	uint32_t header = WIRE_HEADER_BYTES + (connect_id ? WIRE_CHECKSUM_BYTES : 0);
 	uint32_t bytes = header + WIRE_DISCONNECT_BYTES;
-	uint8_t *out = e->ops.tx_begin(e->ops.ctx, peer, to, bytes);
+	void *frame;
+	uint8_t *out = e->ops.tx_begin(e->ops.ctx, peer, to, bytes, &frame);
 
 	if (!out) {
 		e->no_buffer++;
@@ -27,7 +22,7 @@ bool tx_disconnect(struct sw_enet *e, uint32_t peer, const struct sw_enet_addr *
 		data);
 	if (connect_id)
 		crc_put(e, out, bytes, WIRE_HEADER_BYTES, *connect_id);
-	e->ops.tx_end(e->ops.ctx, bytes);
+	e->ops.tx_end(e->ops.ctx, peer, frame, bytes);
 	count(e, SW_ENET_C_DATAGRAMS_OUT, 1);
 	count(e, SW_ENET_C_BYTES_OUT, bytes);
 	return true;
@@ -96,8 +91,7 @@ static bool throttled(struct sw_enet *e, struct peer *peer, struct block *block)
 
 	if (fragment && wire_get32(block->data + 12) != 0)
 		return false; /* its first one was drawn for all */
-	peer->throttle_counter = (peer->throttle_counter + THROTTLE_STEP) % THROTTLE_SCALE;
-	if (peer->throttle_counter <= peer->throttle)
+	if (!tx_throttled(peer))
 		return false;
 	count(e, SW_ENET_C_THROTTLED, 1);
 	do {
@@ -138,12 +132,14 @@ static void reliable_sent(struct sw_enet *e, uint32_t index, uint32_t at)
 static uint32_t put_acks(struct sw_enet *e, struct peer *peer, uint8_t *out, uint32_t at)
 {
 	uint32_t room = (peer->mtu - at) / WIRE_ACKNOWLEDGE_BYTES;
-	uint32_t n = peer->ack_inline < room ? peer->ack_inline : room;
+	uint32_t n = peer->ack_inline;
 
+	if (n > room)
+		return at; /* the datagram was open, and is nearly full */
 	if (n) {
 		memcpy(out + at, peer->ack, (size_t)n * WIRE_ACKNOWLEDGE_BYTES);
 		at += n * WIRE_ACKNOWLEDGE_BYTES;
-		peer->ack_inline -= n;
+		peer->ack_inline = 0;
 	}
 	while (peer->acks.head != NIL) {
 		uint32_t head = peer->acks.head;
@@ -208,6 +204,22 @@ static bool waiting(struct sw_enet *e, struct peer *peer)
 	       (peer->reliable.head != NIL && sendable(e, peer, block_at(e, peer->reliable.head)));
 }
 
+/* Writes the header of a datagram whose commands end at `at`, and sends it. */
+static void finish(struct sw_enet *e, uint32_t index, uint8_t *out, void *frame, uint32_t at)
+{
+	struct peer *peer = &e->peers[index];
+
+	wire_put16(out, WIRE_SENT_TIME | (uint32_t)peer->session_out << WIRE_SESSION_SHIFT |
+				peer->client_id);
+	wire_put16(out + 2, (uint32_t)e->now_ms & 0xffff);
+	if (peer->flags & (PEER_CHECKSUM | PEER_COMPRESSED))
+		at = seal(e, out, at, peer->flags & PEER_CHECKSUM ? &peer->connect_id : NULL,
+			peer->flags & PEER_COMPRESSED);
+	e->ops.tx_end(e->ops.ctx, index, frame, at);
+	count(e, SW_ENET_C_DATAGRAMS_OUT, 1);
+	count(e, SW_ENET_C_BYTES_OUT, at);
+}
+
 /* Sends what waits for the peer and may go now. *more: no buffer, try again. */
 uint32_t tx_flush(struct sw_enet *e, uint32_t index, bool *more)
 {
@@ -216,7 +228,9 @@ uint32_t tx_flush(struct sw_enet *e, uint32_t index, bool *more)
 
 	rtt_bandwidth(e, index);
 	while (waiting(e, peer)) {
-		uint8_t *out = e->ops.tx_begin(e->ops.ctx, index, &peer->address, peer->mtu);
+		void *frame;
+		uint8_t *out =
+			e->ops.tx_begin(e->ops.ctx, index, &peer->address, peer->mtu, &frame);
 		uint32_t at;
 
 		if (!out) {
@@ -228,20 +242,62 @@ uint32_t tx_flush(struct sw_enet *e, uint32_t index, bool *more)
 		at = put_acks(e, peer, out, header);
 		at = put_commands(e, index, out, at);
 		if (at == header) { /* all of it was throttled */
-			e->ops.tx_end(e->ops.ctx, 0);
+			e->ops.tx_end(e->ops.ctx, index, frame, 0);
 			break;
 		}
-		wire_put16(out, WIRE_SENT_TIME | (uint32_t)peer->session_out << WIRE_SESSION_SHIFT |
-					peer->client_id);
-		wire_put16(out + 2, (uint32_t)e->now_ms & 0xffff);
-		if (peer->flags & (PEER_CHECKSUM | PEER_COMPRESSED))
-			at = seal(e, out, at,
-				peer->flags & PEER_CHECKSUM ? &peer->connect_id : NULL,
-				peer->flags & PEER_COMPRESSED);
-		e->ops.tx_end(e->ops.ctx, at);
-		count(e, SW_ENET_C_DATAGRAMS_OUT, 1);
-		count(e, SW_ENET_C_BYTES_OUT, at);
+		finish(e, index, out, frame, at);
 		sent++;
 	}
+	return sent;
+}
+
+/* Begins a datagram that stays open until the next service, with the acknowledgements that are owed
+ * by now. NULL: no place, or no buffer. */
+struct open *tx_open(struct sw_enet *e, uint32_t index)
+{
+	struct peer *peer = &e->peers[index];
+	struct open *open = &e->open[e->open_count];
+
+	if (e->open_count == SW_ENET_OPEN_MAX || e->serving)
+		return NULL;
+	open->out = e->ops.tx_begin(e->ops.ctx, index, &peer->address, peer->mtu, &open->frame);
+	if (!open->out)
+		return NULL;
+	open->peer = index;
+	open->at = tx_header_bytes(peer);
+	if (peer->flags & PEER_DIRTY) /* or it owes none */
+		open->at = put_acks(e, peer, open->out, open->at);
+	peer->open = (uint8_t)++e->open_count;
+	return open;
+}
+
+/* Sends the open datagrams, each with what its peer has had queued since. What did not fit stays on
+ * the dirty list. Returns datagrams sent. */
+uint32_t tx_close_all(struct sw_enet *e)
+{
+	uint32_t sent = 0;
+
+	for (uint32_t i = 0; i < e->open_count; i++) {
+		const struct open *open = &e->open[i];
+		uint32_t index = open->peer, at = open->at;
+		struct peer *peer = &e->peers[index];
+
+		peer->open = 0;
+		if (peer->state != PEER_CONNECTED && peer->state != PEER_LATER) {
+			/* it has been ended since: nothing queued before goes out */
+			e->ops.tx_end(e->ops.ctx, index, open->frame, 0);
+			continue;
+		}
+		rtt_bandwidth(e, index);
+		if (peer->flags & PEER_DIRTY)
+			at = put_commands(e, index, open->out, put_acks(e, peer, open->out, at));
+		if (at == tx_header_bytes(peer)) { /* all of it was throttled */
+			e->ops.tx_end(e->ops.ctx, index, open->frame, 0);
+			continue;
+		}
+		finish(e, index, open->out, open->frame, at);
+		sent++;
+	}
+	e->open_count = 0;
 	return sent;
 }
