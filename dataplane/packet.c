@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "dataplane/packet_internal.h"
+#include "dataplane/packet_plain.h"
 
 enum {
 	ETHERTYPE_IPV4 = 0x0800,
@@ -14,31 +15,6 @@ enum {
 	ICMP_ECHO_REQUEST = 8,
 	LINK4_BYTES = PACKET_ETH_BYTES + PACKET_IPV4_BYTES + PACKET_UDP_BYTES,
 };
-
-/* The first six of eight bytes read. */
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-#define PACKET_MAC_MASK 0xffffffffffffull
-#else
-#define PACKET_MAC_MASK 0xffffffffffff0000ull
-#endif
-_Static_assert(sizeof(struct packet_local) >= 8, "a MAC in it is read with what follows");
-
-/* The Internet checksum does not mind the width of its words (RFC 1071 2): 2^64 is 1 modulo 0xffff,
- * so a carry out of the top comes back in at the bottom, an add and an adc for 8 bytes. */
-static inline uint64_t add_carry(uint64_t sum, uint64_t word)
-{
-	sum += word;
-	sum += sum < word;
-	return sum;
-}
-
-static inline uint64_t word64(const uint8_t *bytes)
-{
-	uint64_t word;
-
-	memcpy(&word, bytes, 8);
-	return word;
-}
 
 static inline uint32_t word32(const uint8_t *bytes)
 {
@@ -56,16 +32,16 @@ static inline __attribute__((always_inline)) uint64_t add_words(
 	uint64_t other = 0, last = 0;
 
 	for (; count >= 16; bytes += 16, count -= 16) {
-		sum = add_carry(sum, word64(bytes));
-		other = add_carry(other, word64(bytes + 8));
+		sum = packet_add_carry(sum, packet_word64(bytes));
+		other = packet_add_carry(other, packet_word64(bytes + 8));
 	}
-	sum = add_carry(sum, other);
+	sum = packet_add_carry(sum, other);
 	if (count & 8) {
-		sum = add_carry(sum, word64(bytes));
+		sum = packet_add_carry(sum, packet_word64(bytes));
 		bytes += 8;
 	}
 	if (count & 4) {
-		sum = add_carry(sum, word32(bytes));
+		sum = packet_add_carry(sum, word32(bytes));
 		bytes += 4;
 	}
 	if (count & 2) {
@@ -81,29 +57,7 @@ static inline __attribute__((always_inline)) uint64_t add_words(
 		memcpy(&half, bytes, 1);
 		last += half;
 	}
-	return add_carry(sum, last);
-}
-
-/* The same of 8 bytes or more: the last few come with those before them in one load. */
-static inline __attribute__((always_inline)) uint64_t add_long(
-	uint64_t sum, const uint8_t *bytes, uint32_t count)
-{
-	uint64_t other = 0;
-	uint32_t rest = count & 7;
-
-	if (rest) {
-		uint64_t last = word64(bytes + count - 8);
-
-		other = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? last >> (64 - 8 * rest)
-								  : last << (64 - 8 * rest);
-	}
-	for (; count >= 16; bytes += 16, count -= 16) {
-		sum = add_carry(sum, word64(bytes));
-		other = add_carry(other, word64(bytes + 8));
-	}
-	if (count & 8)
-		sum = add_carry(sum, word64(bytes));
-	return add_carry(sum, other);
+	return packet_add_carry(sum, last);
 }
 
 uint64_t packet_sum(uint64_t sum, const uint8_t *bytes, uint32_t count)
@@ -140,12 +94,6 @@ static bool mac_is_zero(const uint8_t *mac)
 	return !memcmp(mac, zero, 6);
 }
 
-/* Addresses that no station may send from (RFC 1122 3.2.1.3). */
-static bool source_impossible(uint32_t ip, uint32_t own)
-{
-	return ip == own || ip >> 24 == 0 || ip >> 24 == 127 || ip >> 28 >= 0xe;
-}
-
 static void parse_arp(
 	const uint8_t *arp, uint32_t bytes, const struct packet_local *local, struct packet *out)
 {
@@ -161,7 +109,8 @@ static void parse_arp(
 	/* Sender 0.0.0.0 is a probe before an address is taken (RFC 5227): it is answered. The
 	 * answer goes to the frame's source, which must be the sender that ARP names. */
 	from_ip = packet_get32(arp + 14);
-	if (memcmp(arp + 8, out->from_mac, 6) || (from_ip && source_impossible(from_ip, local->ip)))
+	if (memcmp(arp + 8, out->from_mac, 6) ||
+		(from_ip && packet_source_impossible(from_ip, local->ip)))
 		return packet_refuse(out, PACKET_DROP_ARP_MALFORMED);
 	out->kind = PACKET_ARP_REQUEST;
 	out->from_ip = from_ip;
@@ -244,7 +193,7 @@ static void parse_ipv4(const uint8_t *ip, uint32_t bytes, const struct packet_fr
 	if (packet_get16(ip + 6) & 0x3fff)
 		return packet_refuse(out, PACKET_DROP_IPV4_FRAGMENT);
 	out->from_ip = packet_get32(ip + 12);
-	if (source_impossible(out->from_ip, local->ip))
+	if (packet_source_impossible(out->from_ip, local->ip))
 		return packet_refuse(out, PACKET_DROP_IPV4_SOURCE);
 	out->payload_at = out->l3_at + header_bytes;
 	if (ip[9] == PACKET_PROTOCOL_UDP)
@@ -304,65 +253,34 @@ __attribute__((noinline)) void packet_parse_any(
 	}
 }
 
-/* 48 bits, in the order in which they lie in memory; 8 bytes are read. */
-static inline uint64_t mac48(const uint8_t *mac)
+static void put_ipv4(uint8_t *ip, uint16_t total_bytes, uint16_t id, uint8_t protocol,
+	uint32_t from_ip, uint32_t to_ip);
+
+void packet_plain_prepare(struct packet_plain *plain, const struct packet_local *local)
 {
-	return word64(mac) & PACKET_MAC_MASK;
-}
+	static const uint8_t at[] = {0, 8, 16, 26, 34};
+	uint8_t frame[PACKET_PLAIN_BYTES] = {0};
+	uint8_t *ip = frame + packet_put_ethernet(frame, local, local->mac, ETHERTYPE_IPV4);
 
-/* What nearly every frame is: an untagged IPv4 datagram for our port, without options, not a
- * fragment, with all in order. Each word is looked at once and the two checksums share the
- * addresses: 90 instructions in place of 280. False says only that the frame is not that;
- * packet_parse_any finds out what it is. */
-static inline bool parse_plain(
-	const struct packet_frame *frame, const struct packet_local *local, struct packet *out)
-{
-	const uint8_t *data = frame->data, *ip = data + PACKET_ETH_BYTES,
-		      *udp = ip + PACKET_IPV4_BYTES;
-	uint64_t from_mac, own_mac, addresses;
-	uint32_t total_bytes, udp_bytes, from_ip;
-
-	if (frame->bytes < LINK4_BYTES || frame->vlan_stripped || local->vlan)
-		return false;
-	own_mac = mac48(local->mac);
-	from_mac = mac48(data + 6);
-	addresses = word64(ip + 12);
-	total_bytes = packet_get16(ip + 2);
-	udp_bytes = packet_get16(udp + 4);
-	from_ip = packet_get32(ip + 12);
-	if (mac48(data) != own_mac || (data[6] & 1) || !from_mac || from_mac == own_mac ||
-		packet_get32(data + 12) >> 8 != (ETHERTYPE_IPV4 << 8 | 0x45) ||
-		total_bytes > frame->bytes - PACKET_ETH_BYTES || (packet_get16(ip + 6) & 0x3fff) ||
-		ip[9] != PACKET_PROTOCOL_UDP || packet_get32(ip + 16) != local->ip ||
-		source_impossible(from_ip, local->ip) || packet_get16(udp + 2) != local->udp_port ||
-		!packet_get16(udp) || udp_bytes < PACKET_UDP_BYTES ||
-		udp_bytes + PACKET_IPV4_BYTES > total_bytes)
-		return false;
-	if (!frame->ip_checksum_good &&
-		fold(add_words(addresses, ip, PACKET_IPV4_BYTES - 8)) != 0xffff)
-		return false;
-	if (!frame->l4_checksum_good && packet_get16(udp + 6)) {
-		uint64_t sum = add_carry(addresses, packet_sum_word(PACKET_PROTOCOL_UDP) +
-							    packet_sum_word((uint16_t)udp_bytes));
-
-		if (fold(add_long(sum, udp, udp_bytes)) != 0xffff)
-			return false;
-	}
-	out->kind = PACKET_UDP;
-	memcpy(out->from_mac, data + 6, 6);
-	out->from_port = packet_get16(udp);
-	out->from_ip = from_ip;
-	out->l3_at = PACKET_ETH_BYTES;
-	out->payload_at = LINK4_BYTES;
-	out->payload_bytes = udp_bytes - PACKET_UDP_BYTES;
-	out->is_ip6 = out->to_link_ip6 = false;
-	return true;
+	plain->none = local->vlan != 0;
+	if (plain->none)
+		return;
+	memset(frame + 6, 0, 6); /* the source: anyone's */
+	put_ipv4(ip, 0, 0, PACKET_PROTOCOL_UDP, 0, local->ip);
+	packet_put16(ip + PACKET_IPV4_BYTES + 2, local->udp_port);
+	for (uint32_t i = 0; i < sizeof(at); i++)
+		plain->word[i] = packet_word64(frame + at[i]);
+	plain->own_mac = packet_mac(local->mac);
+	plain->own_ip = local->ip;
 }
 
 void packet_parse(
 	const struct packet_frame *frame, const struct packet_local *local, struct packet *out)
 {
-	if (!parse_plain(frame, local, out))
+	struct packet_plain plain;
+
+	packet_plain_prepare(&plain, local);
+	if (!packet_parse_plain(&plain, frame, out))
 		packet_parse_any(frame, local, out);
 }
 
@@ -465,49 +383,33 @@ void packet_link_back(
 			link, local, packet->from_mac, packet->from_ip, packet->from_port);
 }
 
-bool packet_link_is_back6(const struct packet_link *link, const struct packet_local *local,
+bool packet_link_is_back(const struct packet_link *link, const struct packet_local *local,
 	const struct packet *packet)
 {
 	const uint8_t *udp = link->header + link->bytes - PACKET_UDP_BYTES;
 
+	if (memcmp(link->header, packet->from_mac, 6) || memcmp(link->header + 6, local->mac, 6) ||
+		link->is_ip6 != packet->is_ip6)
+		return false;
+	if (packet_get16(udp + 2) != packet->from_port)
+		return false;
+	if (!packet->is_ip6)
+		return packet_get32(udp - 4) == packet->from_ip;
 	return !memcmp(udp - 16, packet->from_ip6, 16) &&
 	       !memcmp(udp - 32, packet_own_ip6(local, packet->to_link_ip6), 16);
 }
 
-/* Lengths that are known to the compiler: no call. */
-static void copy_header(const struct packet_link *link, uint8_t *frame)
-{
-	switch (link->bytes) {
-	case LINK4_BYTES:
-		memcpy(frame, link->header, LINK4_BYTES);
-		break;
-	case LINK4_BYTES + PACKET_VLAN_BYTES:
-		memcpy(frame, link->header, LINK4_BYTES + PACKET_VLAN_BYTES);
-		break;
-	default:
-		memcpy(frame, link->header, link->bytes);
-	}
-}
-
-uint32_t packet_link_put(
+uint32_t packet_link_put_any(
 	const struct packet_link *link, uint8_t *frame, uint32_t payload_bytes, uint16_t ip_id)
 {
 	uint8_t *udp = frame + link->bytes - PACKET_UDP_BYTES;
 	uint32_t udp_bytes = PACKET_UDP_BYTES + payload_bytes;
 
-	copy_header(link, frame);
-	if (link->is_ip6) {
+	memcpy(frame, link->header, link->bytes);
+	if (link->is_ip6)
 		packet_put16(udp - PACKET_IPV6_BYTES + 4, (uint16_t)udp_bytes);
-	} else {
-		uint8_t *ip = udp - PACKET_IPV4_BYTES;
-		uint16_t total_bytes = (uint16_t)(PACKET_IPV4_BYTES + udp_bytes);
-
-		packet_put16(ip + 2, total_bytes);
-		packet_put16(ip + 4, ip_id);
-		packet_put_sum(ip + 10,
-			(uint16_t)~fold((uint64_t)link->ip_sum + packet_sum_word(total_bytes) +
-					packet_sum_word(ip_id)));
-	}
+	else
+		packet_put_ipv4(link, udp - PACKET_IPV4_BYTES, udp_bytes, ip_id);
 	packet_put16(udp + 4, (uint16_t)udp_bytes);
 	return link->bytes + payload_bytes;
 }
@@ -518,10 +420,10 @@ void packet_udp_seal(uint8_t *udp, bool is_ip6)
 	/* The addresses stand right before UDP in both: one sum over them and the datagram. */
 	uint32_t addresses = is_ip6 ? 32 : 8;
 	uint64_t sum = packet_sum_word(PACKET_PROTOCOL_UDP) + packet_sum_word((uint16_t)udp_bytes);
-	uint16_t folded = (uint16_t)~fold(add_words(sum, udp - addresses, addresses + udp_bytes));
 
-	/* 0 would mean "no checksum" (RFC 768). */
-	packet_put_sum(udp + 6, folded ? folded : 0xffff);
+	sum = packet_add_long(sum, udp - addresses, addresses + udp_bytes);
+	/* 0 would mean "no checksum" (RFC 768); the rest of a division is never 0xffff. */
+	packet_put_sum(udp + 6, (uint16_t) ~(sum % 0xffff));
 }
 
 uint32_t packet_link_write(const struct packet_link *link, uint8_t *frame, uint32_t payload_bytes,

@@ -134,13 +134,14 @@ struct packet {
 void packet_parse(
 	const struct packet_frame *frame, const struct packet_local *local, struct packet *out);
 
-#define PACKET_ETH_BYTES  14u
-#define PACKET_VLAN_BYTES 4u
-#define PACKET_IPV4_BYTES 20u
-#define PACKET_IPV6_BYTES 40u
-#define PACKET_UDP_BYTES  8u
-#define PACKET_ICMP_BYTES 8u
-#define PACKET_ARP_BYTES  28u
+#define PACKET_ETH_BYTES    14u
+#define PACKET_VLAN_BYTES   4u
+#define PACKET_IPV4_BYTES   20u
+#define PACKET_IPV6_BYTES   40u
+#define PACKET_UDP_BYTES    8u
+#define PACKET_ICMP_BYTES   8u
+#define PACKET_ARP_BYTES    28u
+#define PACKET_PROTOCOL_UDP 17u
 #define PACKET_LINK_BYTES_MAX                                                                      \
 	(PACKET_ETH_BYTES + PACKET_VLAN_BYTES + PACKET_IPV6_BYTES + PACKET_UDP_BYTES)
 
@@ -187,7 +188,7 @@ uint32_t packet_link_write(const struct packet_link *link, uint8_t *frame, uint3
  * later, when the bytes have been in the cache for a while, that too. Reading what was written a
  * moment ago in other pieces costs more than the sum itself. udp: the frame's UDP header, right
  * behind the IP header. */
-uint32_t packet_link_put(
+static inline uint32_t packet_link_put(
 	const struct packet_link *link, uint8_t *frame, uint32_t payload_bytes, uint16_t ip_id);
 void packet_udp_seal(uint8_t *udp, bool is_ip6);
 
@@ -214,30 +215,62 @@ static inline void packet_put32(uint8_t *p, uint32_t v)
 	packet_put16(p + 2, (uint16_t)v);
 }
 
-/* packet_link_is_back, the addresses' share of it over IPv6. */
-bool packet_link_is_back6(const struct packet_link *link, const struct packet_local *local,
+/* Whether link is the way back already. A link that was never built is for MAC 0, which nobody has.
+ */
+bool packet_link_is_back(const struct packet_link *link, const struct packet_local *local,
 	const struct packet *packet);
-
-/* Whether link is the way back already: for each packet of a peer. A link that was never built is
- * for MAC 0, which nobody has. */
-static inline bool packet_link_is_back(const struct packet_link *link,
-	const struct packet_local *local, const struct packet *packet)
-{
-	const uint8_t *udp = link->header + link->bytes - PACKET_UDP_BYTES;
-
-	if (memcmp(link->header, packet->from_mac, 6) || memcmp(link->header + 6, local->mac, 6) ||
-		link->is_ip6 != packet->is_ip6)
-		return false;
-	if (packet_get16(udp + 2) != packet->from_port)
-		return false;
-	if (packet->is_ip6)
-		return packet_link_is_back6(link, local, packet);
-	return packet_get32(udp - 4) == packet->from_ip;
-}
 
 /* The Internet checksum (RFC 1071). Sums are of 16-bit words in memory order, so that neither needs
  * swapping: add parts of even length (only the last may be odd), fold, and store as it lies. */
 uint64_t packet_sum(uint64_t sum, const uint8_t *bytes, uint32_t count);
 uint16_t packet_sum_fold(uint64_t sum);
+
+/* A 16-bit number as it adds to a sum: the word that stands in memory for it. */
+static inline uint32_t packet_sum_word(uint16_t v)
+{
+	uint8_t bytes[2];
+	uint16_t word;
+
+	packet_put16(bytes, v);
+	memcpy(&word, bytes, 2);
+	return word;
+}
+
+static inline void packet_put_sum(uint8_t *p, uint16_t folded)
+{
+	memcpy(p, &folded, 2);
+}
+
+/* Length, id and checksum of a prebuilt IPv4 header. */
+static inline void packet_put_ipv4(
+	const struct packet_link *link, uint8_t *ip, uint32_t udp_bytes, uint16_t ip_id)
+{
+	uint16_t total_bytes = (uint16_t)(PACKET_IPV4_BYTES + udp_bytes);
+	uint32_t sum = link->ip_sum + packet_sum_word(total_bytes) + packet_sum_word(ip_id);
+
+	sum = (sum & 0xffff) + (sum >> 16); /* three words: at most 0xffff + 2 */
+	packet_put16(ip + 2, total_bytes);
+	packet_put16(ip + 4, ip_id);
+	packet_put_sum(ip + 10, (uint16_t) ~(sum + (sum >> 16)));
+}
+
+/* Any other link than below. */
+uint32_t packet_link_put_any(
+	const struct packet_link *link, uint8_t *frame, uint32_t payload_bytes, uint16_t ip_id);
+
+/* Inline for untagged IPv4: a copy of known length and four numbers. */
+static inline uint32_t packet_link_put(
+	const struct packet_link *link, uint8_t *frame, uint32_t payload_bytes, uint16_t ip_id)
+{
+	enum { BYTES = PACKET_ETH_BYTES + PACKET_IPV4_BYTES + PACKET_UDP_BYTES };
+	uint32_t udp_bytes = PACKET_UDP_BYTES + payload_bytes;
+
+	if (link->bytes != BYTES)
+		return packet_link_put_any(link, frame, payload_bytes, ip_id);
+	memcpy(frame, link->header, BYTES);
+	packet_put_ipv4(link, frame + PACKET_ETH_BYTES, udp_bytes, ip_id);
+	packet_put16(frame + BYTES - 4, (uint16_t)udp_bytes);
+	return BYTES + payload_bytes;
+}
 
 #endif

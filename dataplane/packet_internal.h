@@ -8,7 +8,6 @@
 
 enum {
 	PACKET_ETHERTYPE_IPV6 = 0x86dd,
-	PACKET_PROTOCOL_UDP = 17,
 	PACKET_TTL = 64,
 };
 
@@ -16,22 +15,6 @@ static inline void packet_refuse(struct packet *out, enum packet_drop drop)
 {
 	out->kind = PACKET_REFUSED;
 	out->drop = drop;
-}
-
-/* A 16-bit number as it adds to a sum: the word that stands in memory for it. */
-static inline uint32_t packet_sum_word(uint16_t v)
-{
-	uint8_t bytes[2];
-	uint16_t word;
-
-	packet_put16(bytes, v);
-	memcpy(&word, bytes, 2);
-	return word;
-}
-
-static inline void packet_put_sum(uint8_t *p, uint16_t folded)
-{
-	memcpy(p, &folded, 2);
 }
 
 /* Of what is sent from local: header and tag. */

@@ -7,6 +7,8 @@
 #include "common/check.h"
 #include "common/mono.h"
 #include "dataplane/counters.h"
+#include "dataplane/packet_internal.h"
+#include "dataplane/packet_plain.h"
 #include "dataplane/trace.h"
 #include "dataplane/wire_internal.h"
 
@@ -80,7 +82,7 @@ static void transmit(struct dp_wire *wire, struct wire_queue *queue)
 	}
 }
 
-void dp_wire_flush(struct dp_wire *wire, struct wire_queue *queue)
+__attribute__((noinline)) void dp_wire_flush(struct dp_wire *wire, struct wire_queue *queue)
 {
 	enum dp_stage before;
 
@@ -108,7 +110,7 @@ static void reuse(struct wire_queue *queue, struct rte_mbuf **mbufs, uint32_t co
 
 		if (mbuf && queue->spares < WIRE_SPARES && mbuf->pool == pool &&
 			rte_mbuf_refcnt_read(mbuf) == 1 && RTE_MBUF_DIRECT(mbuf) &&
-			mbuf->nb_segs == 1 && !mbuf->next) {
+			mbuf->nb_segs == 1) { /* then next is NULL, and its line is not read */
 			mbuf->data_off = RTE_PKTMBUF_HEADROOM;
 			mbuf->ol_flags = 0;
 			if (queue->port->tx_checksum_offload)
@@ -122,13 +124,12 @@ static void reuse(struct wire_queue *queue, struct rte_mbuf **mbufs, uint32_t co
 		rte_pktmbuf_free_bulk(mbufs, kept);
 }
 
-static struct rte_mbuf *new_mbuf(struct dp_wire *wire, struct wire_queue *queue)
+static __attribute__((noinline)) struct rte_mbuf *new_mbuf(
+	struct dp_wire *wire, struct wire_queue *queue)
 {
 	struct rte_mempool *pool = queue->port->pool[queue->queue];
 	struct rte_mbuf *mbuf;
 
-	if (queue->spares)
-		return queue->spare[--queue->spares];
 	if (!rte_pktmbuf_alloc_bulk(pool, queue->spare, WIRE_SPARES_TAKEN)) {
 		queue->spares = WIRE_SPARES_TAKEN - 1;
 		return queue->spare[queue->spares];
@@ -140,7 +141,7 @@ static struct rte_mbuf *new_mbuf(struct dp_wire *wire, struct wire_queue *queue)
 }
 
 /* A buffer for one frame of this queue, or NULL: counted, and tried again by whoever asked. */
-static struct rte_mbuf *begin_frame(struct dp_wire *wire, struct wire_queue *queue)
+static inline struct rte_mbuf *begin_frame(struct dp_wire *wire, struct wire_queue *queue)
 {
 	if (queue->pending >= wire->burst)
 		dp_wire_flush(wire, queue);
@@ -148,10 +149,12 @@ static struct rte_mbuf *begin_frame(struct dp_wire *wire, struct wire_queue *que
 		return NULL; /* dp_wire_flush has counted */
 	if (!dp_port_running(queue->port))
 		return NULL;
+	if (queue->spares)
+		return queue->spare[--queue->spares];
 	return new_mbuf(wire, queue);
 }
 
-static void end_frame(
+static inline void end_frame(
 	struct wire_queue *queue, struct rte_mbuf *mbuf, uint32_t bytes, uint8_t udp_at)
 {
 	mbuf->data_len = (uint16_t)bytes;
@@ -171,6 +174,16 @@ static struct wire_way *way_of(struct dp_wire *wire, uint32_t peer_index)
 	return peer_index == SW_ENET_NO_PEER ? &wire->stateless : &wire->ways[peer_index];
 }
 
+/* For an answer to the datagram that the engine works on. */
+static __attribute__((noinline)) void stateless_way(struct dp_wire *wire)
+{
+	struct wire_way *way = &wire->stateless;
+
+	way->queue = wire->reply_index;
+	packet_link_back(
+		&way->link, &wire->queue[way->queue].port->local, &wire->packet[wire->current]);
+}
+
 static uint8_t *tx_begin(void *ctx, uint32_t peer_index, const struct sw_enet_addr *to,
 	uint32_t bytes_max, void **frame)
 {
@@ -180,11 +193,8 @@ static uint8_t *tx_begin(void *ctx, uint32_t peer_index, const struct sw_enet_ad
 	struct rte_mbuf *mbuf;
 
 	(void)to; /* the datagram being worked on, or the peer's last, says more */
-	if (peer_index == SW_ENET_NO_PEER) {
-		way->queue = wire->reply_index;
-		packet_link_back(&way->link, &wire->queue[way->queue].port->local,
-			&wire->packet[wire->current]);
-	}
+	if (peer_index == SW_ENET_NO_PEER)
+		stateless_way(wire);
 	queue = &wire->queue[way->queue];
 	/* dp_port_open has sized the buffers for enet.mtu. */
 	DCHECK(way->link.bytes + bytes_max <= queue->port->frame_bytes_max);
@@ -196,8 +206,12 @@ static uint8_t *tx_begin(void *ctx, uint32_t peer_index, const struct sw_enet_ad
 	return rte_pktmbuf_mtod_offset(mbuf, uint8_t *, way->link.bytes);
 }
 
-static void ask_offload(struct rte_mbuf *mbuf, const struct packet_link *link)
+static __attribute__((noinline)) void put_offloaded(struct wire_queue *queue, struct rte_mbuf *mbuf,
+	const struct packet_link *link, uint32_t payload_bytes, uint16_t ip_id)
 {
+	uint8_t *frame = rte_pktmbuf_mtod(mbuf, uint8_t *);
+
+	end_frame(queue, mbuf, packet_link_write(link, frame, payload_bytes, ip_id, true), 0);
 	if (link->is_ip6) {
 		mbuf->ol_flags = RTE_MBUF_F_TX_IPV6 | RTE_MBUF_F_TX_UDP_CKSUM;
 		mbuf->l3_len = PACKET_IPV6_BYTES;
@@ -210,18 +224,17 @@ static void ask_offload(struct rte_mbuf *mbuf, const struct packet_link *link)
 }
 
 /* Its payload stands in the buffer already. */
-static void put_datagram(struct wire_queue *queue, struct rte_mbuf *mbuf,
+static inline void put_datagram(struct wire_queue *queue, struct rte_mbuf *mbuf,
 	const struct packet_link *link, uint32_t payload_bytes, uint16_t ip_id)
 {
 	uint8_t *frame = rte_pktmbuf_mtod(mbuf, uint8_t *);
 
-	if (!queue->port->tx_checksum_offload) {
-		end_frame(queue, mbuf, packet_link_put(link, frame, payload_bytes, ip_id),
-			link->bytes - PACKET_UDP_BYTES);
+	if (queue->port->tx_checksum_offload) {
+		put_offloaded(queue, mbuf, link, payload_bytes, ip_id);
 		return;
 	}
-	end_frame(queue, mbuf, packet_link_write(link, frame, payload_bytes, ip_id, true), 0);
-	ask_offload(mbuf, link);
+	end_frame(queue, mbuf, packet_link_put(link, frame, payload_bytes, ip_id),
+		link->bytes - PACKET_UDP_BYTES);
 }
 
 /* Since it was begun its peer may have come over another queue, where other headers stand before
@@ -303,8 +316,8 @@ static uint32_t write_answer(const struct wire_queue *queue, const struct packet
 
 /* ARP, neighbours and pings are answered with complete checksums on any port: the mbuf asks for no
  * offload. */
-static void answer(struct dp_wire *wire, struct wire_queue *queue, const struct packet_frame *frame,
-	const struct packet *packet, uint64_t now_ns)
+static __attribute__((noinline)) void answer(struct dp_wire *wire, struct wire_queue *queue,
+	const struct packet_frame *frame, const struct packet *packet, uint64_t now_ns)
 {
 	struct rte_mbuf *mbuf;
 	enum dp_counter counter;
@@ -332,7 +345,7 @@ static void answer(struct dp_wire *wire, struct wire_queue *queue, const struct 
 
 /* The datagram goes back whence it came, before the engine is asked. It keeps what generators of
  * traffic know their packets by: the payload, IPv4's id, IPv6's flow label. */
-static void answer_probe(struct dp_wire *wire, struct wire_queue *queue,
+static __attribute__((noinline)) void answer_probe(struct dp_wire *wire, struct wire_queue *queue,
 	const struct packet_frame *frame, const struct packet *packet, uint64_t now_ns)
 {
 	const uint8_t *request = frame->data + packet->payload_at,
@@ -378,6 +391,10 @@ static void describe(const struct rte_mbuf *mbuf, struct packet_frame *frame)
 {
 	frame->data = rte_pktmbuf_mtod(mbuf, const uint8_t *);
 	frame->bytes = rte_pktmbuf_data_len(mbuf);
+	if (!mbuf->ol_flags) { /* a port that has looked at nothing */
+		frame->vlan_stripped = frame->ip_checksum_good = frame->l4_checksum_good = false;
+		return;
+	}
 	frame->vlan_stripped = (mbuf->ol_flags & RTE_MBUF_F_RX_VLAN_STRIPPED) != 0;
 	frame->vlan_tci = mbuf->vlan_tci;
 	frame->ip_checksum_good = checksum_good(mbuf->ol_flags, RTE_MBUF_F_RX_IP_CKSUM_MASK,
@@ -415,6 +432,9 @@ static void before(void *ctx, uint32_t i)
 static __attribute__((noinline)) void learn_way(
 	struct dp_wire *wire, struct wire_way *way, uint32_t i)
 {
+	if (way->queue == wire->reply_index &&
+		packet_link_is_back(&way->link, &wire->rx_queue->port->local, &wire->packet[i]))
+		return;
 	if (wire->handoff)
 		dp_wire_flow_moved(wire, way, &wire->datagram[i].from);
 	way->queue = wire->reply_index;
@@ -433,7 +453,7 @@ static void after(void *ctx, uint32_t i)
 		return;
 	way = &wire->ways[wire->datagram[i].peer_index];
 	/* Our own MAC may be another after a reset of the VF. */
-	if (way->queue == wire->reply_index && packet_link_is_back(&way->link, local, packet))
+	if (way->queue == wire->reply_index && packet_plain_is_back(&way->link, local, packet))
 		return;
 	learn_way(wire, way, i);
 }
@@ -445,7 +465,9 @@ static uint32_t read_burst(struct dp_wire *wire, struct wire_queue *queue, uint3
 	bool steer = !handed && queue->steer != DP_STEER_QUEUE;
 	uint32_t datagrams = 0;
 	uint64_t bytes = 0;
+	struct packet_plain plain;
 
+	packet_plain_prepare(&plain, &queue->port->local);
 	for (uint32_t i = 0; i < frames; i++) {
 		struct rte_mbuf *mbuf = wire->rx[i];
 		struct packet *packet = &wire->packet[datagrams];
@@ -460,7 +482,8 @@ static uint32_t read_burst(struct dp_wire *wire, struct wire_queue *queue, uint3
 			continue;
 		}
 		describe(mbuf, &frame);
-		packet_parse(&frame, &queue->port->local, packet);
+		if (!packet_parse_plain(&plain, &frame, packet))
+			packet_parse_any(&frame, &queue->port->local, packet);
 		switch (packet->kind) {
 		case PACKET_REFUSED:
 			counter_add(&wire->counters[packet->drop], 1);

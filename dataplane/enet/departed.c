@@ -55,6 +55,7 @@ bool departed_acknowledge(struct sw_enet *e, struct departed *who, const struct 
 	uint32_t header = WIRE_HEADER_BYTES + (who->checksum ? WIRE_CHECKSUM_BYTES : 0), length;
 	uint8_t answer[WIRE_HEADER_BYTES + WIRE_CHECKSUM_BYTES + WIRE_ACKNOWLEDGE_BYTES], *p, *out;
 	uint16_t seq = wire_get16(disconnect + 2);
+	void *frame;
 
 	wire_put16(answer,
 		WIRE_SENT_TIME | (uint32_t)who->session_out << WIRE_SESSION_SHIFT | who->client_id);
@@ -67,11 +68,11 @@ bool departed_acknowledge(struct sw_enet *e, struct departed *who, const struct 
 	who->credit_bytes += bytes;
 	if (length > who->credit_bytes) /* it was compressed well: the next one pays the rest */
 		return false;
-	out = e->ops.tx_begin(e->ops.ctx, SW_ENET_NO_PEER, to, length);
+	out = e->ops.tx_begin(e->ops.ctx, SW_ENET_NO_PEER, to, length, &frame);
 	if (!out)
 		return false;
 	memcpy(out, answer, length);
-	e->ops.tx_end(e->ops.ctx, length);
+	e->ops.tx_end(e->ops.ctx, SW_ENET_NO_PEER, frame, length);
 	who->credit_bytes = 0;
 	count(e, SW_ENET_C_DISCONNECTS_REPEATED, 1);
 	count(e, SW_ENET_C_DATAGRAMS_OUT, 1);

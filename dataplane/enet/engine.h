@@ -485,7 +485,7 @@ const uint8_t *unseal_peer(struct sw_enet *e, uint32_t index, const uint8_t *dat
 
 /* rtt.c: round trip, throttle, bandwidth. */
 void rtt_acknowledge(struct sw_enet *e, uint32_t index, uint32_t rtt_ms);
-void rtt_bandwidth(struct sw_enet *e, uint32_t index);
+void rtt_bandwidth(struct sw_enet *e, uint32_t index, uint64_t elapsed_ms);
 uint32_t rtt_window_bytes(uint32_t ours, uint32_t theirs);
 
 /* acknowledge.c: acknowledgements received, and those owed. */
@@ -523,7 +523,7 @@ void pending_free(struct sw_enet *e, uint32_t index, uint32_t block);
 
 /* tx.c */
 uint32_t tx_flush(struct sw_enet *e, uint32_t index, bool *more);
-struct open *tx_open(struct sw_enet *e, uint32_t index);
+uint32_t tx_put_acks(struct sw_enet *e, struct peer *peer, uint8_t *out, uint32_t at);
 uint32_t tx_close_all(struct sw_enet *e);
 bool tx_disconnect(struct sw_enet *e, uint32_t peer, const struct sw_enet_addr *to,
 	uint16_t client_id, uint8_t session, const uint32_t *connect_id, uint32_t data);

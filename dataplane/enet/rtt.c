@@ -60,18 +60,15 @@ void rtt_acknowledge(struct sw_enet *e, uint32_t index, uint32_t rtt_ms)
 /* Once a second while there is something to send: what was queued for the peer against what both
  * sides allow gives the throttle's limit. ENet does this over all peers of a host; here a limit
  * belongs to a peer, so nothing is ever scanned. */
-void rtt_bandwidth(struct sw_enet *e, uint32_t index)
+void rtt_bandwidth(struct sw_enet *e, uint32_t index, uint64_t elapsed_ms)
 {
 	struct peer *peer = &e->peers[index];
-	uint64_t elapsed = e->now_ms - peer->bandwidth_epoch_ms, allowed, limit = THROTTLE_SCALE;
-	uint32_t ours = e->config.outgoing_bandwidth, theirs;
+	uint64_t allowed, limit = THROTTLE_SCALE;
+	uint32_t ours = e->config.outgoing_bandwidth, theirs = e->cold[index].incoming_bandwidth;
 
-	if (elapsed < BANDWIDTH_INTERVAL_MS)
-		return;
-	theirs = e->cold[index].incoming_bandwidth;
 	if (ours || theirs) {
 		allowed = ours && (!theirs || ours < theirs) ? ours : theirs;
-		allowed = allowed * elapsed / 1000;
+		allowed = allowed * elapsed_ms / 1000;
 		if (peer->bandwidth_bytes > allowed)
 			limit = allowed * THROTTLE_SCALE / peer->bandwidth_bytes;
 		if (limit == 0)

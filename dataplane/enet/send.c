@@ -60,13 +60,34 @@ static void queue_single(struct sw_enet *e, uint32_t index, struct channel *chan
 	queue_command(e, index, channel, head, (uint32_t)(p + 2 - head), payload, bytes);
 }
 
+/* Begins a datagram that stays open until the next service, with the acknowledgements that are owed
+ * by now. NULL: no place, or no buffer. */
+static inline struct open *open_datagram(struct sw_enet *e, uint32_t index)
+{
+	struct peer *peer = &e->peers[index];
+	struct open *open = &e->open[e->open_count];
+
+	if (e->open_count == SW_ENET_OPEN_MAX || e->serving)
+		return NULL;
+	open->out = e->ops.tx_begin(e->ops.ctx, index, &peer->address, peer->mtu, &open->frame);
+	if (!open->out)
+		return NULL;
+	open->peer = index;
+	open->at = tx_header_bytes(peer);
+	if (peer->flags & PEER_DIRTY) /* or it owes none */
+		open->at = tx_put_acks(e, peer, open->out, open->at);
+	peer->open = (uint8_t)++e->open_count;
+	return open;
+}
+
 /* An unreliable packet that nothing queued stands before goes straight into the peer's datagram:
  * no block, no list, and one copy in place of two (W1: see docs/performance.md). False: it must be
  * queued. The throttle's lot is drawn as it would be when the queue is framed. */
-static inline bool put_direct(struct sw_enet *e, uint32_t index, struct channel *channel,
-	uint8_t number, uint32_t flags, const uint8_t *payload, uint32_t bytes)
+static inline bool put_direct(struct sw_enet *e, uint32_t index, uint8_t number, uint32_t flags,
+	const uint8_t *payload, uint32_t bytes)
 {
 	struct peer *peer = &e->peers[index];
+	struct channel *channel = &peer->channel[number];
 	uint32_t length = WIRE_SEND_UNRELIABLE_BYTES + bytes;
 	struct open *open;
 	uint8_t *p;
@@ -77,7 +98,7 @@ static inline bool put_direct(struct sw_enet *e, uint32_t index, struct channel 
 	/* it would be reliable: see sw_enet_send */
 	if (channel->out_unreliable == UINT16_MAX && !(flags & SW_ENET_UNSEQUENCED))
 		return false;
-	open = peer->open ? &e->open[peer->open - 1] : tx_open(e, index);
+	open = peer->open ? &e->open[peer->open - 1] : open_datagram(e, index);
 	if (!open || length > peer->mtu - open->at)
 		return false;
 	p = open->out + open->at;
@@ -141,24 +162,15 @@ static bool numbers_left(struct sw_enet *e, const struct channel *channel, uint3
 	return waiting + commands <= UINT16_MAX;
 }
 
-int sw_enet_send(struct sw_enet *e, uint64_t handle, uint8_t number, uint32_t flags,
-	const void *payload, uint32_t bytes)
+/* Apart, so that the short way below keeps its registers. */
+static __attribute__((noinline)) int queue_packet(struct sw_enet *e, uint32_t index, uint8_t number,
+	uint32_t flags, const uint8_t *payload, uint32_t bytes)
 {
-	uint32_t index = peer_of_handle(e, handle), room, fragment, blocks, last;
+	struct peer *peer = &e->peers[index];
+	uint32_t room, fragment, blocks, last;
 	bool must = flags & SW_ENET_RELIABLE, whole;
 	struct channel *channel;
-	struct peer *peer;
 
-	if (index == NIL || e->peers[index].state != PEER_CONNECTED)
-		return -ESTALE;
-	peer = &e->peers[index];
-	if (number >= peer->channel_count || bytes == 0 || bytes > e->config.packet_bytes_max)
-		return -EINVAL;
-	if (!must && number < CHANNELS_INLINE &&
-		put_direct(e, index, &peer->channel[number], number, flags, payload, bytes)) {
-		count(e, SW_ENET_C_QUEUED, 1);
-		return 0;
-	}
 	channel = peer_channel(e, peer, number);
 	if (!channel)
 		goto full;
@@ -203,4 +215,24 @@ full:
 		count(e, SW_ENET_C_DROPPED_QUEUE, 1);
 	}
 	return -ENOBUFS;
+}
+
+int sw_enet_send(struct sw_enet *e, uint64_t handle, uint8_t number, uint32_t flags,
+	const void *payload, uint32_t bytes)
+{
+	uint32_t index = peer_of_handle(e, handle);
+	const struct peer *peer;
+
+	if (index == NIL)
+		return -ESTALE;
+	peer = &e->peers[index];
+	if (peer->state != PEER_CONNECTED)
+		return -ESTALE;
+	if (number >= peer->channel_count || bytes == 0 || bytes > e->config.packet_bytes_max)
+		return -EINVAL;
+	if (flags & SW_ENET_RELIABLE || number >= CHANNELS_INLINE ||
+		!put_direct(e, index, number, flags, payload, bytes))
+		return queue_packet(e, index, number, flags, payload, bytes);
+	count(e, SW_ENET_C_QUEUED, 1);
+	return 0;
 }

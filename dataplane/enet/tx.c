@@ -129,7 +129,9 @@ static void reliable_sent(struct sw_enet *e, uint32_t index, uint32_t at)
 		timer_rearm(e, index);
 }
 
-static uint32_t put_acks(struct sw_enet *e, struct peer *peer, uint8_t *out, uint32_t at)
+__attribute__((noinline)) uint32_t tx_put_acks(
+
+	struct sw_enet *e, struct peer *peer, uint8_t *out, uint32_t at)
 {
 	uint32_t room = (peer->mtu - at) / WIRE_ACKNOWLEDGE_BYTES;
 	uint32_t n = peer->ack_inline;
@@ -158,7 +160,8 @@ static uint32_t put_acks(struct sw_enet *e, struct peer *peer, uint8_t *out, uin
 
 /* Commands in the order in which they were queued, repeated ones first, until one does not fit or
  * none may go. Returns the new end. */
-static uint32_t put_commands(struct sw_enet *e, uint32_t index, uint8_t *out, uint32_t at)
+static __attribute__((noinline)) uint32_t put_commands(
+	struct sw_enet *e, uint32_t index, uint8_t *out, uint32_t at)
 {
 	struct peer *peer = &e->peers[index];
 	bool blocked = false;
@@ -204,8 +207,9 @@ static bool waiting(struct sw_enet *e, struct peer *peer)
 	       (peer->reliable.head != NIL && sendable(e, peer, block_at(e, peer->reliable.head)));
 }
 
-/* Writes the header of a datagram whose commands end at `at`, and sends it. */
-static void finish(struct sw_enet *e, uint32_t index, uint8_t *out, void *frame, uint32_t at)
+/* Writes the header of a datagram whose commands end at `at`, and sends it. Returns its bytes. */
+static inline uint32_t finish(
+	struct sw_enet *e, uint32_t index, uint8_t *out, void *frame, uint32_t at)
 {
 	struct peer *peer = &e->peers[index];
 
@@ -216,8 +220,15 @@ static void finish(struct sw_enet *e, uint32_t index, uint8_t *out, void *frame,
 		at = seal(e, out, at, peer->flags & PEER_CHECKSUM ? &peer->connect_id : NULL,
 			peer->flags & PEER_COMPRESSED);
 	e->ops.tx_end(e->ops.ctx, index, frame, at);
-	count(e, SW_ENET_C_DATAGRAMS_OUT, 1);
-	count(e, SW_ENET_C_BYTES_OUT, at);
+	return at;
+}
+
+static inline void bandwidth(struct sw_enet *e, uint32_t index)
+{
+	uint64_t elapsed_ms = e->now_ms - e->peers[index].bandwidth_epoch_ms;
+
+	if (elapsed_ms >= BANDWIDTH_INTERVAL_MS)
+		rtt_bandwidth(e, index, elapsed_ms);
 }
 
 /* Sends what waits for the peer and may go now. *more: no buffer, try again. */
@@ -226,7 +237,7 @@ uint32_t tx_flush(struct sw_enet *e, uint32_t index, bool *more)
 	struct peer *peer = &e->peers[index];
 	uint32_t header = tx_header_bytes(peer), sent = 0;
 
-	rtt_bandwidth(e, index);
+	bandwidth(e, index);
 	while (waiting(e, peer)) {
 		void *frame;
 		uint8_t *out =
@@ -239,36 +250,17 @@ uint32_t tx_flush(struct sw_enet *e, uint32_t index, bool *more)
 			*more = true;
 			break;
 		}
-		at = put_acks(e, peer, out, header);
+		at = tx_put_acks(e, peer, out, header);
 		at = put_commands(e, index, out, at);
 		if (at == header) { /* all of it was throttled */
 			e->ops.tx_end(e->ops.ctx, index, frame, 0);
 			break;
 		}
-		finish(e, index, out, frame, at);
+		count(e, SW_ENET_C_BYTES_OUT, finish(e, index, out, frame, at));
 		sent++;
 	}
+	count(e, SW_ENET_C_DATAGRAMS_OUT, sent);
 	return sent;
-}
-
-/* Begins a datagram that stays open until the next service, with the acknowledgements that are owed
- * by now. NULL: no place, or no buffer. */
-struct open *tx_open(struct sw_enet *e, uint32_t index)
-{
-	struct peer *peer = &e->peers[index];
-	struct open *open = &e->open[e->open_count];
-
-	if (e->open_count == SW_ENET_OPEN_MAX || e->serving)
-		return NULL;
-	open->out = e->ops.tx_begin(e->ops.ctx, index, &peer->address, peer->mtu, &open->frame);
-	if (!open->out)
-		return NULL;
-	open->peer = index;
-	open->at = tx_header_bytes(peer);
-	if (peer->flags & PEER_DIRTY) /* or it owes none */
-		open->at = put_acks(e, peer, open->out, open->at);
-	peer->open = (uint8_t)++e->open_count;
-	return open;
 }
 
 /* Sends the open datagrams, each with what its peer has had queued since. What did not fit stays on
@@ -276,6 +268,7 @@ struct open *tx_open(struct sw_enet *e, uint32_t index)
 uint32_t tx_close_all(struct sw_enet *e)
 {
 	uint32_t sent = 0;
+	uint64_t bytes = 0;
 
 	for (uint32_t i = 0; i < e->open_count; i++) {
 		const struct open *open = &e->open[i];
@@ -283,21 +276,20 @@ uint32_t tx_close_all(struct sw_enet *e)
 		struct peer *peer = &e->peers[index];
 
 		peer->open = 0;
-		if (peer->state != PEER_CONNECTED && peer->state != PEER_LATER) {
-			/* it has been ended since: nothing queued before goes out */
+		bandwidth(e, index);
+		if (peer->state != PEER_CONNECTED && peer->state != PEER_LATER)
+			at = 0; /* ended since: nothing that was queued before goes out */
+		else if (peer->flags & PEER_DIRTY)
+			at = put_commands(e, index, open->out, tx_put_acks(e, peer, open->out, at));
+		if (at <= tx_header_bytes(peer)) { /* or all of it was throttled */
 			e->ops.tx_end(e->ops.ctx, index, open->frame, 0);
 			continue;
 		}
-		rtt_bandwidth(e, index);
-		if (peer->flags & PEER_DIRTY)
-			at = put_commands(e, index, open->out, put_acks(e, peer, open->out, at));
-		if (at == tx_header_bytes(peer)) { /* all of it was throttled */
-			e->ops.tx_end(e->ops.ctx, index, open->frame, 0);
-			continue;
-		}
-		finish(e, index, open->out, open->frame, at);
+		bytes += finish(e, index, open->out, open->frame, at);
 		sent++;
 	}
 	e->open_count = 0;
+	count(e, SW_ENET_C_DATAGRAMS_OUT, sent);
+	count(e, SW_ENET_C_BYTES_OUT, bytes);
 	return sent;
 }
