@@ -39,7 +39,7 @@ int main(int argc, char **argv)
 	}
 	signal(SIGINT, on_signal);
 	signal(SIGTERM, on_signal);
-	if (enet_initialize() || enet_address_set_host_ip(&address, argv[1])) {
+	if (enet_initialize() || enet_address_set_host(&address, argv[1])) {
 		fprintf(stderr, "stock-echo: %s is not an IPv4 address\n", argv[1]);
 		return 1;
 	}

@@ -110,3 +110,16 @@ void acknowledge_queue(
 	wire_put16(p + 2, sent_time);
 	peer_dirty(e, index);
 }
+
+/* What we owe, but have not said yet. */
+void acknowledge_forget(struct sw_enet *e, struct peer *peer)
+{
+	while (peer->acks.head != NIL) {
+		uint32_t block = peer->acks.head;
+
+		list_remove(e, &peer->acks, block);
+		block_free_raw(e, block);
+		pool_give(e, POOL_QUEUE, &peer->ack_blocks, 1);
+	}
+	peer->ack_inline = 0;
+}

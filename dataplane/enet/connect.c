@@ -4,18 +4,69 @@
 
 #define CONNECT_BYTES_MAX 128u /* expanded; stock clients send nothing behind the 56 */
 
+/* libenet before 1.3.10 has half the window, and shows it in each CONNECT. It forgets a connection
+ * that is refused by DISCONNECT without telling anyone (1.3.10 does too, but looks like what came
+ * after). */
+static bool from_old_libenet(const struct request *request)
+{
+	uint32_t window_bytes = wire_get32(request->command + 12);
+	uint32_t bandwidth = wire_get32(request->command + 24); /* the client's, outgoing */
+
+	return window_bytes == WIRE_WINDOW_OLD_MAX &&
+	       window_bytes != rtt_window_bytes(bandwidth, 0);
+}
+
+/* A VERIFY_CONNECT of no channels, which no client takes: it ends the attempt and tells its user,
+ * though not why. Returns its bytes. */
+static uint32_t verify_of_nothing(struct sw_enet *e, const struct request *request,
+	uint8_t out[WIRE_HEADER_BYTES + WIRE_CHECKSUM_BYTES + WIRE_VERIFY_CONNECT_BYTES])
+{
+	uint32_t header = WIRE_HEADER_BYTES + (request->checksum ? WIRE_CHECKSUM_BYTES : 0);
+
+	memset(out, 0, header + WIRE_VERIFY_CONNECT_BYTES);
+	wire_put16(out,
+		WIRE_SENT_TIME | WIRE_SESSION_REFUSED << WIRE_SESSION_SHIFT | request->client_id);
+	wire_put16(out + 2, (uint32_t)e->now_ms & 0xffff);
+	wire_put_command(out + header, WIRE_VERIFY_CONNECT, WIRE_CONTROL_CHANNEL, 1);
+	return seal(e, out, header + WIRE_VERIFY_CONNECT_BYTES,
+		request->checksum ? &request->connect_id : NULL, request->compressed);
+}
+
+static bool refuse_old(struct sw_enet *e, const struct request *request)
+{
+	uint8_t verify[WIRE_HEADER_BYTES + WIRE_CHECKSUM_BYTES + WIRE_VERIFY_CONNECT_BYTES], *out;
+	uint32_t bytes = verify_of_nothing(e, request, verify);
+
+	out = bytes > request->bytes
+		      ? NULL
+		      : e->ops.tx_begin(e->ops.ctx, SW_ENET_NO_PEER, request->from, bytes);
+	if (!out)
+		return false;
+	memcpy(out, verify, bytes);
+	e->ops.tx_end(e->ops.ctx, bytes);
+	count(e, SW_ENET_C_DATAGRAMS_OUT, 1);
+	count(e, SW_ENET_C_BYTES_OUT, bytes);
+	return true;
+}
+
 /* Tells a waiting client no. The answer is 12 bytes (16 with a checksum), never compressed, to its
- * 52 (56) or what compression makes of them. */
+ * 52 (56) or what compression makes of them; to an old libenet 48 (52), compressed where it
+ * compresses. Never more than came. */
 uint32_t connect_refuse(
 	struct sw_enet *e, const struct request *request, uint32_t data, uint32_t refusal)
 {
 	uint32_t bytes = WIRE_HEADER_BYTES + WIRE_DISCONNECT_BYTES +
 			 (request->checksum ? WIRE_CHECKSUM_BYTES : 0);
+	bool told;
 
-	if (bytes <= request->bytes &&
-		tx_disconnect(e, SW_ENET_NO_PEER, request->from, request->client_id,
-			WIRE_SESSION_REFUSED, request->checksum ? &request->connect_id : NULL,
-			data))
+	if (from_old_libenet(request))
+		told = refuse_old(e, request);
+	else
+		told = bytes <= request->bytes &&
+		       tx_disconnect(e, SW_ENET_NO_PEER, request->from, request->client_id,
+			       WIRE_SESSION_REFUSED,
+			       request->checksum ? &request->connect_id : NULL, data);
+	if (told)
 		count(e, SW_ENET_C_REFUSALS_OUT, 1);
 	return refusal;
 }

@@ -1,4 +1,5 @@
 /* differential_script.c: see differential.h. */
+#include <enet/enet.h>
 #include <string.h>
 
 #include "dataplane/enet/differential.h"
@@ -80,6 +81,11 @@ static void draw_step(
 	step->bytes = draw_bytes(r);
 	if (!(step->flags & SW_ENET_RELIABLE) && step->bytes > 400 && step->bytes < 4100)
 		step->bytes = 12 + step->bytes % 380;
+	/* libenet before 1.3.16 writes to memory that it has freed when their fragments come late
+	 */
+	if (ENET_VERSION < ENET_VERSION_CREATE(1, 3, 16) &&
+		step->flags & SW_ENET_UNRELIABLE_FRAGMENT)
+		step->flags = SW_ENET_RELIABLE;
 	/* libenet's range coder reads a byte of an empty packet, from address 0 */
 	if (!script->compression && step->kind == STEP_SEND && step->flags & SW_ENET_RELIABLE &&
 		one_in(r, 12))
@@ -116,6 +122,11 @@ static void draw_life(const struct script *script, struct life_script *life, uin
 	life->end_data = 1 + draw(r, UINT32_MAX);
 	life->step_count = draw(r, SCRIPT_STEPS);
 	life->end = (enum script_end)draw(r, SCRIPT_END_COUNT);
+	/* and before 1.3.14 sends from there when "later" finds unreliable packets */
+	if (ENET_VERSION < ENET_VERSION_CREATE(1, 3, 14) && life->end == END_CLIENT_LATER)
+		life->end = END_CLIENT_LATER_QUIET;
+	if (ENET_VERSION < ENET_VERSION_CREATE(1, 3, 14) && life->end == END_SERVER_LATER)
+		life->end = END_SERVER_QUIET;
 	for (uint32_t i = 0; i < life->step_count; i++)
 		draw_step(script, life, &life->steps[i], r);
 }

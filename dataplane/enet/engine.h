@@ -37,6 +37,7 @@
 #define DEPARTED_MS           10000u /* a client that loses its answer repeats at 0.5, 1.5, 3.5, 7.5 s */
 #define DEPARTED_ANSWERS_MAX  16u
 #define DEPARTED_EXPAND_MAX   576u
+#define HALF_OPEN_WAKE_MS     520u /* a client repeats CONNECT after 500 */
 #define VERIFY_AGAIN_MS       250u
 #define VERIFY_AGAIN_MAX      5u
 #define ASSEMBLY_MS           30000u /* and one more for each 4 bytes: 4 KiB/s is the slowest */
@@ -318,6 +319,7 @@ struct sw_enet {
 	uint32_t turned_away; /* from slots that half-open clients reserve, since */
 	uint64_t turned_away_ms;
 	struct list half_open_age;
+	uint32_t half_open_wake; /* the oldest of these that half_open_wake has not looked at */
 	struct source *sources;
 	uint32_t source_mask;
 	struct rate own_connects, *connects; /* the bucket over all sources */
@@ -446,6 +448,7 @@ uint32_t half_open_connect(
 uint32_t half_open_datagram(struct sw_enet *e, const struct sw_enet_addr *from,
 	const uint8_t **data, uint32_t *bytes, uint32_t *peer, uint32_t *next_command);
 void half_open_expire(struct sw_enet *e);
+void half_open_wake(struct sw_enet *e);
 
 /* guard.c: the cheap refusals. */
 uint64_t guard_source_key(const struct sw_enet *e, const struct sw_enet_addr *from);
@@ -492,6 +495,7 @@ uint32_t rtt_window_bytes(uint32_t ours, uint32_t theirs);
 uint32_t acknowledge_received(struct sw_enet *e, uint32_t index, const uint8_t *command);
 void acknowledge_all(struct sw_enet *e, uint32_t index);
 bool acknowledge_room(struct sw_enet *e, struct peer *peer);
+void acknowledge_forget(struct sw_enet *e, struct peer *peer);
 void acknowledge_queue(
 	struct sw_enet *e, uint32_t index, uint8_t channel, uint16_t seq, uint16_t sent_time);
 

@@ -16,7 +16,13 @@
  * A stock client drops CONNECT when VERIFY_CONNECT arrives and acknowledges it once. If that
  * datagram is lost it believes itself connected, and repeats only data. So any other datagram with
  * the entry's address, peer id and session draws VERIFY_CONNECT again, seldom and not for ever. It
- * may be larger than what drew it, which costs nothing: 14 of those bits had to be known. */
+ * may be larger than what drew it, which costs nothing: 14 of those bits had to be known.
+ *
+ * Compressed, a CONNECT can be smaller than every VERIFY_CONNECT that answers it: what in that
+ * cannot be guessed does not compress. To have that seldom its sequence number is then 1, as
+ * stock's, which leaves 30 bits to guess; and who is not answered is woken when he may repeat his
+ * CONNECT, since libenet repeats nothing while enet_host_service waits, and most programs wait
+ * there for as long as connecting may take. The two CONNECTs together are large enough. */
 #include <sodium.h>
 
 #include "dataplane/enet/engine.h"
@@ -26,7 +32,8 @@
  * VERIFY_CONNECT, and the client uses the first that it saw.) */
 #define ID_TRIES         32u
 #define TURNED_AWAY_MAX  16u /* within HALF_OPEN_YOUNG_MS */
-#define VERIFY_TRIES     4u
+#define VERIFY_TRIES     8u
+#define WAKE_BYTES       2u /* a header that names nobody */
 #define VERIFY_BYTES_MAX (WIRE_HEADER_BYTES + WIRE_CHECKSUM_BYTES + WIRE_VERIFY_CONNECT_BYTES)
 
 struct proof { /* what the keyed hash decides */
@@ -82,6 +89,8 @@ static void half_open_remove(struct sw_enet *e, uint32_t index)
 	while (*link != index)
 		link = &e->half_open[*link].hash_next;
 	*link = half->hash_next;
+	if (e->half_open_wake == index)
+		e->half_open_wake = half->age_next;
 	if (half->age_prev == NIL)
 		e->half_open_age.head = half->age_next;
 	else
@@ -142,6 +151,37 @@ static bool half_open_room(struct sw_enet *e, const struct sw_enet_addr *from)
 	return half_open_evict(e, HALF_OPEN_YOUNG_MS);
 }
 
+static void wake(struct sw_enet *e, struct half_open *half)
+{
+	uint8_t *out;
+
+	if (half->credit_bytes < WAKE_BYTES)
+		return;
+	out = e->ops.tx_begin(e->ops.ctx, SW_ENET_NO_PEER, &half->address, WAKE_BYTES);
+	if (!out)
+		return;
+	wire_put16(out, WIRE_NO_PEER);
+	e->ops.tx_end(e->ops.ctx, WAKE_BYTES);
+	half->credit_bytes -= WAKE_BYTES;
+	count(e, SW_ENET_C_WAKES_OUT, 1);
+	count(e, SW_ENET_C_DATAGRAMS_OUT, 1);
+	count(e, SW_ENET_C_BYTES_OUT, WAKE_BYTES);
+}
+
+/* Wakes those whose CONNECT was not answered; each once. */
+void half_open_wake(struct sw_enet *e)
+{
+	while (e->half_open_wake != NIL) {
+		struct half_open *half = &e->half_open[e->half_open_wake];
+
+		if (e->now_ms - half->created_ms < HALF_OPEN_WAKE_MS)
+			break;
+		e->half_open_wake = half->age_next;
+		if (half->verifies == 0)
+			wake(e, half);
+	}
+}
+
 static uint32_t half_open_new(struct sw_enet *e, const struct sw_enet_addr *from, uint16_t id)
 {
 	uint32_t index = e->half_open_free, *head = half_open_head(e, from, id);
@@ -166,6 +206,8 @@ static uint32_t half_open_new(struct sw_enet *e, const struct sw_enet_addr *from
 	else
 		e->half_open[half->age_prev].age_next = index;
 	e->half_open_age.tail = index;
+	if (e->half_open_wake == NIL)
+		e->half_open_wake = index;
 	e->half_open_used++;
 	return index;
 }
@@ -261,7 +303,7 @@ static void half_open_fill(const struct sw_enet *e, struct half_open *half,
 	half->checksum = request->checksum;
 	half->compressed = request->compressed;
 	half->mtu = (uint16_t)(mtu < e->config.mtu ? mtu : e->config.mtu);
-	half->verify_seq = proof->seq;
+	half->verify_seq = request->compressed ? 1 : proof->seq;
 	half->verify_time = proof->time;
 	half->incoming_bandwidth = wire_get32(p + 20);
 	half->outgoing_bandwidth = wire_get32(p + 24);

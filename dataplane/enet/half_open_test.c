@@ -11,6 +11,7 @@
 #include <cmocka.h>
 #include <errno.h>
 
+#include "dataplane/enet/range_coder.h"
 #include "dataplane/enet/raw_engine.h"
 
 static struct raw_engine raw;
@@ -57,6 +58,161 @@ static void verify_connect_says(void **state)
 	assert_int_equal(wire_get32(p + 28), 777);
 	assert_memory_equal(p + 32, out + 32, 12); /* throttle fields */
 	assert_memory_equal(p + 44, out + 44, 4);  /* connect id, as it came */
+	raw_free(&raw);
+}
+
+/* A libenet that would forget a refused connection in silence is told in the one way that it tells
+ * its user; it is known by the window that it asks for. */
+static void refusals_by_window(void **state)
+{
+	static const struct {
+		uint32_t window_bytes, bandwidth;
+		bool old;
+	} cases[] = {
+		{65536, 0, false},
+		{32768, 0, true},
+		{4096, 0, false},
+		{32768, 8 * 65536, false}, /* what 1.3.18 asks for at this bandwidth */
+		{32768, 9 * 65536 - 1, false},
+		{32768, 9 * 65536, true},
+		{65536, 16 * 65536, false},
+		{32768, 16 * 65536, true},
+		{4096, 100000, false},
+	};
+
+	(void)state;
+	raw_new(&raw, &(struct sw_enet_config){.told = {.full = 7}});
+	sw_enet_refuse_connects(raw.engine, 9);
+	for (uint32_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct sw_enet_addr from = raw_source(i);
+		const uint8_t *p = raw.sent[0].data;
+		uint8_t out[64];
+		uint32_t bytes = raw_connect_bytes(out, 100 + i, 4, 0);
+
+		wire_put32(out + 16, cases[i].window_bytes);
+		wire_put32(out + 28, cases[i].bandwidth);
+		raw_forget(&raw);
+		assert_int_equal(raw_rx(&raw, &from, out, bytes), SW_ENET_C_CONNECT_CLOSED);
+		assert_int_equal(raw.sent_count, 1);
+		assert_int_equal(raw.sent[0].bytes, cases[i].old ? 48 : 12);
+		assert_true(raw.sent[0].bytes <= bytes);
+		assert_int_equal(wire_get16(p), WIRE_SENT_TIME | 5);
+		if (cases[i].old) {
+			assert_int_equal(p[4], WIRE_VERIFY_CONNECT);
+			assert_int_equal(wire_get32(p + 20), 0); /* channels: no client takes it */
+		} else {
+			assert_int_equal(p[4], WIRE_DISCONNECT | WIRE_UNSEQUENCED_FLAG);
+			assert_int_equal(wire_get32(p + 8), 9);
+		}
+	}
+	assert_int_equal(raw_count(&raw, SW_ENET_C_REFUSALS_OUT), sizeof cases / sizeof *cases);
+	raw_free(&raw);
+}
+
+/* As the server is set: it agrees to MTU and window, whose bytes compress then as well as theirs.
+ */
+static const struct sw_enet_config open_config = {
+	.compression = SW_ENET_ANY, .mtu = 1400, .peer_hold_bytes = 1 << 20, .pool_bytes = 4 << 20};
+
+/* CONNECT as libenet's range coder makes it, of a client that was connected before when again. */
+static uint32_t compressed_connect(uint8_t *out, uint32_t connect_id, bool again)
+{
+	static struct range_coder coder;
+	uint8_t plain[64];
+	uint32_t bytes = raw_connect_bytes(plain, connect_id, 2, 0);
+
+	wire_put16(plain + 8, 0); /* the first of its host's peers */
+	if (again) {
+		plain[10] = connect_id & 3;
+		plain[11] = connect_id >> 2 & 3;
+	}
+	memcpy(out, plain, 4);
+	wire_put16(out, wire_get16(out) | WIRE_COMPRESSED);
+	bytes = range_compress(&coder, plain + 4, bytes - 4, out + 4, 60);
+	assert_true(bytes > 0 && bytes < WIRE_CONNECT_BYTES);
+	return 4 + bytes;
+}
+
+/* A CONNECT that is smaller than its answer is not answered; its client is woken, once, when it may
+ * repeat it, and then answered. Never more bytes go than came. Clients that come for the first time
+ * are answered at once, but for few. */
+static void who_is_not_answered_is_woken(void **state)
+{
+	uint32_t small[2] = {0}, random = 1;
+
+	(void)state;
+	for (uint32_t i = 0; i < 2000; i++) {
+		struct sw_enet_addr from = raw_source(i);
+		bool again = i & 1;
+		uint8_t out[64];
+		uint32_t bytes, refusal;
+
+		random = random * 1664525 + 1013904223;
+		bytes = compressed_connect(out, random ^ random >> 16, again);
+		raw_new(&raw, &open_config);
+		refusal = raw_rx(&raw, &from, out, bytes);
+		if (refusal == SW_ENET_C_CONNECT_SMALL) {
+			small[again]++;
+			assert_int_equal(raw.sent_count, 0);
+			raw_service(&raw, 519);
+			assert_int_equal(raw.sent_count, 0);
+			raw_service(&raw, 1);
+			assert_int_equal(raw.sent_count, 1);
+			assert_int_equal(raw.sent[0].bytes, 2);
+			assert_int_equal(wire_get16(raw.sent[0].data), WIRE_NO_PEER);
+			assert_int_equal(raw_count(&raw, SW_ENET_C_WAKES_OUT), 1);
+			raw_forget(&raw);
+			raw_service(&raw, 900);
+			assert_int_equal(raw.sent_count, 0);
+			assert_int_equal(raw_rx(&raw, &from, out, bytes), 0);
+			assert_int_equal(raw.sent_count, 1);
+			assert_true(raw.sent[0].bytes <= 2 * bytes - 2);
+		} else {
+			assert_int_equal(refusal, 0);
+			assert_int_equal(raw.sent_count, 1);
+			assert_true(raw.sent[0].bytes <= bytes);
+			raw_service(&raw, 521);
+			raw_service(&raw, 900);
+			assert_int_equal(raw.sent_count, 1); /* nobody else is woken */
+		}
+		raw_free(&raw);
+	}
+	print_message("of 1,000 each: %u new ones and %u who come again must repeat\n", small[0],
+		small[1]);
+	assert_true(small[0] < 5);
+	assert_true(small[1] > 0 && small[1] < 250);
+}
+
+/* One of three that wait is answered, and leaves the list: each of the others is still woken. */
+static void each_is_woken(void **state)
+{
+	struct sw_enet_addr from[3];
+	uint8_t out[3][64];
+	uint32_t bytes[3], found = 0, woken = 0;
+
+	(void)state;
+	raw_new(&raw, &open_config);
+	for (uint32_t id = 0; id < 1000 && found < 3; id++) {
+		from[found] = raw_source(id);
+		bytes[found] = compressed_connect(out[found], id * 2654435761u, true);
+		raw_forget(&raw);
+		if (raw_rx(&raw, &from[found], out[found], bytes[found]) ==
+			SW_ENET_C_CONNECT_SMALL) {
+			found++;
+			raw_service(&raw, 100);
+		}
+	}
+	assert_int_equal(found, 3);
+	assert_int_equal(raw_rx(&raw, &from[0], out[0], bytes[0]), 0);
+	raw_forget(&raw);
+	for (uint32_t ms = 0; ms < 1000; ms++) {
+		raw_service(&raw, 1);
+		if (raw.sent_count == woken)
+			continue;
+		assert_int_equal(raw.sent_count, ++woken);
+		assert_memory_equal(&raw.sent[woken - 1].to, &from[woken], sizeof from[0]);
+	}
+	assert_int_equal(woken, 2);
 	raw_free(&raw);
 }
 
@@ -576,6 +732,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(verify_connect_says),
+		cmocka_unit_test(refusals_by_window),
+		cmocka_unit_test(who_is_not_answered_is_woken),
+		cmocka_unit_test(each_is_woken),
 		cmocka_unit_test(the_young_stay),
 		cmocka_unit_test(a_flood_costs_no_slot),
 		cmocka_unit_test(one_source_drains_itself_only),

@@ -187,7 +187,7 @@ static void channels_free(struct sw_enet *e, struct peer *peer)
 }
 
 /* Forgets all that the peer queued, holds and owes, but its pending acknowledgements if keep_acks
- * (a leaving client is owed those of what it sent before). */
+ * (a client that we end is owed those of what it sent before). */
 void peer_purge(struct sw_enet *e, uint32_t index, bool keep_acks)
 {
 	struct peer *peer = &e->peers[index];
@@ -207,16 +207,8 @@ void peer_purge(struct sw_enet *e, uint32_t index, bool keep_acks)
 		held_free(e, index, peer->held.head);
 	while (peer->pending.head != NIL)
 		pending_free(e, index, peer->pending.head);
-	if (!keep_acks) {
-		while (peer->acks.head != NIL) {
-			uint32_t block = peer->acks.head;
-
-			list_remove(e, &peer->acks, block);
-			block_free_raw(e, block);
-			pool_give(e, POOL_QUEUE, &peer->ack_blocks, 1);
-		}
-		peer->ack_inline = 0;
-	}
+	if (!keep_acks)
+		acknowledge_forget(e, peer);
 	channels_free(e, peer);
 	for (uint32_t i = 0; i < CHANNELS_INLINE; i++)
 		peer->channel[i].unacked = (struct list){NIL, NIL};

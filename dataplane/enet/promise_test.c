@@ -273,6 +273,41 @@ static void nothing_before_connected(void **state)
 	raw_free(&raw);
 }
 
+/* A client that leaves is told that it has been heard in a datagram that says nothing else: libenet
+ * reads nothing behind the acknowledgement of something that it no longer knows, and waited for its
+ * time-out then. */
+static void leaving_is_acknowledged_first(void **state)
+{
+	static const uint16_t before[] = {0, 1, 8, 200};
+
+	(void)state;
+	for (uint32_t i = 0; i < sizeof before / sizeof *before; i++) {
+		const uint8_t *p = raw.sent[0].data + 4;
+		uint8_t out[64];
+
+		begin((struct sw_enet_config){0});
+		for (uint16_t seq = 1; seq <= before[i]; seq++)
+			reliable(0, seq, 20);
+		wire_put32(wire_put_command(raw_header(&client, out, 99),
+				   WIRE_DISCONNECT | WIRE_ACK_FLAG, WIRE_CONTROL_CHANNEL, 2),
+			5);
+		assert_int_equal(raw_rx(&raw, &client.address, out, 4 + WIRE_DISCONNECT_BYTES), 0);
+		raw_forget(&raw);
+		for (uint32_t ms = 0; ms < 3; ms++)
+			raw_service(&raw, 1);
+		assert_int_equal(raw.sent_count, 1);
+		assert_int_equal(raw.sent[0].bytes, 4 + WIRE_ACKNOWLEDGE_BYTES);
+		assert_int_equal(p[0], WIRE_ACKNOWLEDGE);
+		assert_int_equal(p[1], WIRE_CONTROL_CHANNEL);
+		assert_int_equal(wire_get16(p + 4), 2);
+		assert_int_equal(wire_get16(p + 6), 99);
+		assert_int_equal(raw.disconnects, 1);
+		assert_int_equal(raw.gone_data, 5);
+		assert_int_equal(raw_count(&raw, SW_ENET_C_QUEUE_BYTES), 0);
+		raw_free(&raw);
+	}
+}
+
 static void one_datagram_for_all(void **state)
 {
 	(void)state;
@@ -360,6 +395,7 @@ int main(void)
 		cmocka_unit_test(a_late_assembly_ends_the_peer),
 		cmocka_unit_test(unreliable_waits_for_its_reliable),
 		cmocka_unit_test(nothing_before_connected),
+		cmocka_unit_test(leaving_is_acknowledged_first),
 		cmocka_unit_test(one_datagram_for_all),
 		cmocka_unit_test(a_full_way_out),
 		cmocka_unit_test(send_says_why_not),

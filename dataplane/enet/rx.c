@@ -163,6 +163,10 @@ static uint32_t commands(
 		if (refusal)
 			return refusal;
 		count(e, SW_ENET_C_COMMANDS_IN, 1);
+		/* A libenet that leaves reads nothing behind the acknowledgement of anything but
+		 * its DISCONNECT, and has forgotten what else it sent. */
+		if (command.number == WIRE_DISCONNECT && wants && keep && timed)
+			acknowledge_forget(e, peer);
 		if (wants && !timed && keep)
 			refusal = SW_ENET_C_NO_SENT_TIME;
 		else if (wants && keep)
@@ -399,6 +403,7 @@ uint32_t sw_enet_service(struct sw_enet *e, uint64_t now_ms)
 	clock_advance(e, now_ms);
 	e->serving = true;
 	half_open_expire(e);
+	half_open_wake(e);
 	timers_run(e);
 	e->no_buffer = 0;
 	sent = tx_close_all(e);

@@ -101,7 +101,8 @@ static void every_setting(void **state)
 		number = client(world, compress, checksum);
 		if (!fits) {
 			assert_true(world_until(world, world_clients_gone, 40000));
-			assert_int_equal(world->client[number].gone_data, TOLD_COMPRESSION);
+			assert_int_equal(
+				world->client[number].gone_data, WORLD_TOLD(TOLD_COMPRESSION));
 			assert_false(world->client[number].connected);
 			assert_true(world_count(world, SW_ENET_C_CONNECT_COMPRESSION) > 0);
 			end(world);
@@ -131,7 +132,7 @@ static void both_differ(void **state)
 	(void)state;
 	client(world, true, true);
 	assert_true(world_until(world, world_clients_gone, 1000));
-	assert_int_equal(world->client[0].gone_data, TOLD_CHECKSUM);
+	assert_int_equal(world->client[0].gone_data, WORLD_TOLD(TOLD_CHECKSUM));
 	end(world);
 }
 

@@ -118,7 +118,7 @@ static void refusals_are_told(void **state)
 	world_connect(world, world_host(world, 1, false), 4);
 	world_run(world, 100);
 	assert_true(world->client[2].gone);
-	assert_int_equal(world->client[2].gone_data, 1);
+	assert_int_equal(world->client[2].gone_data, WORLD_TOLD(1));
 	assert_int_equal(world_count(world, SW_ENET_C_CONNECT_FULL), 1);
 	/* a slot that comes free is used again */
 	enet_peer_disconnect(world->client[0].peer, 0);
@@ -132,13 +132,13 @@ static void refusals_are_told(void **state)
 	world_connect(world, world_host(world, 1, true), 4);
 	world_run(world, 100);
 	assert_true(world->client[4].gone);
-	assert_int_equal(world->client[4].gone_data, 2);
+	assert_int_equal(world->client[4].gone_data, WORLD_TOLD(2));
 	sw_enet_refuse_connects(world->engine, 0);
 
 	world_connect(world, world_host(world, 1, true), 4); /* checksum is off here */
 	world_run(world, 100);
 	assert_true(world->client[5].gone);
-	assert_int_equal(world->client[5].gone_data, 18);
+	assert_int_equal(world->client[5].gone_data, WORLD_TOLD(18));
 	enet_peer_disconnect(world->client[1].peer, 0);
 	enet_peer_disconnect(world->client[3].peer, 0);
 	assert_true(world_until(world, world_all_gone, 60000));

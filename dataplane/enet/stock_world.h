@@ -15,6 +15,9 @@
 #define WORLD_CHANNELS 255u
 #define WORLD_CLIENTS  8192u
 
+/* What a refused client reads: before 1.3.11 libenet keeps no reason (connect.c). */
+#define WORLD_TOLD(reason) (ENET_VERSION < ENET_VERSION_CREATE(1, 3, 11) ? 0 : (reason))
+
 enum world_kind { WORLD_RELIABLE, WORLD_UNRELIABLE, WORLD_UNSEQUENCED, WORLD_KINDS };
 
 /* One direction of one client. */

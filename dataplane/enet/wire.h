@@ -41,13 +41,14 @@
 #define WIRE_COMMAND_ENUM(name, number, bytes) WIRE_##name = number, WIRE_##name##_BYTES = bytes,
 enum { WIRE_COMMANDS(WIRE_COMMAND_ENUM) WIRE_COMMAND_COUNT = 13 };
 
-#define WIRE_MTU_MIN       576u
-#define WIRE_MTU_MAX       4096u
-#define WIRE_WINDOW_MIN    4096u
-#define WIRE_WINDOW_MAX    65536u
-#define WIRE_CHANNELS_MAX  255u
-#define WIRE_FRAGMENTS_MAX (1024u * 1024u)
-#define WIRE_SESSION_NONE  0xffu /* "use the one you have stored" */
+#define WIRE_MTU_MIN        576u
+#define WIRE_MTU_MAX        4096u
+#define WIRE_WINDOW_MIN     4096u
+#define WIRE_WINDOW_MAX     65536u
+#define WIRE_WINDOW_OLD_MAX 32768u /* of libenet before 1.3.10 */
+#define WIRE_CHANNELS_MAX   255u
+#define WIRE_FRAGMENTS_MAX  (1024u * 1024u)
+#define WIRE_SESSION_NONE   0xffu /* "use the one you have stored" */
 #define WIRE_SESSION_REFUSED                                                                       \
 	0u /* ours: of a DISCONNECT to who asked to connect; no client has it */
 

@@ -46,6 +46,7 @@ static void help(void)
 	       "  --address A.B.C.D/N  what the port before answers for\n"
 	       "  --address6 A::B/N    and over IPv6\n"
 	       "  --checksum off|on|any  ENet's CRC32 (any)\n"
+	       "  --compression off|on|any  its range coder (any)\n"
 	       "  --idle poll|adaptive   (poll)\n"
 	       "  --benchmark-sessions N    sessions without a handshake, for packet generators: "
 	       "whoever\n"
@@ -162,7 +163,7 @@ static int benchmark_fits(const struct sw_config *config, const struct asked *as
 static int apply(
 	struct sw_config *config, struct asked *asked, uint32_t *addresses, int key, FILE *errors)
 {
-	static const char *const checksums[] = {"off", "on", "any", NULL};
+	static const char *const uses[] = {"off", "on", "any", NULL};
 	static const char *const idles[] = {"poll", "adaptive", NULL};
 	struct config_port *port;
 	int word;
@@ -203,10 +204,16 @@ static int apply(
 		port = &config->ports[config->port_count - 1];
 		return text("address6", optarg, port->address6, sizeof(port->address6), errors);
 	case 'k':
-		word = choose("checksum", optarg, checksums, errors);
+		word = choose("checksum", optarg, uses, errors);
 		if (word < 0)
 			return word;
 		config->enet.checksum = (enum config_use)word;
+		return 0;
+	case 'z':
+		word = choose("compression", optarg, uses, errors);
+		if (word < 0)
+			return word;
+		config->enet.compression = (enum config_use)word;
 		return 0;
 	case 'i':
 		word = choose("idle", optarg, idles, errors);
@@ -237,6 +244,7 @@ int echo_options(struct sw_config *config, struct echo_benchmark *sessions, int 
 		{"address", required_argument, NULL, 'A'},
 		{"address6", required_argument, NULL, '6'},
 		{"checksum", required_argument, NULL, 'k'},
+		{"compression", required_argument, NULL, 'z'},
 		{"idle", required_argument, NULL, 'i'},
 		{"benchmark-sessions", required_argument, NULL, 'B'},
 		{"benchmark-acknowledged", required_argument, NULL, 'Y'},
