@@ -84,6 +84,11 @@ enum msg_type {
 	/* shard to world: save a position; the newest of a character wins. payload:
 	   msg_position_save */
 	MSG_POSITION_SAVE,
+	/* shard to world: change what characters own, durably; answered exactly once. payload:
+	 * msg_commit of common/commit.h with its operations */
+	MSG_COMMIT,
+	/* world to shard. payload: msg_commit_result */
+	MSG_COMMIT_RESULT,
 	/* control to world: answer when every save taken so far is committed. No payload */
 	MSG_WORLD_FLUSH,
 	/* world to control. payload: msg_world_flushed */
