@@ -36,14 +36,15 @@ static bool refuse_old(struct sw_enet *e, const struct request *request)
 {
 	uint8_t verify[WIRE_HEADER_BYTES + WIRE_CHECKSUM_BYTES + WIRE_VERIFY_CONNECT_BYTES], *out;
 	uint32_t bytes = verify_of_nothing(e, request, verify);
+	void *frame;
 
 	out = bytes > request->bytes
 		      ? NULL
-		      : e->ops.tx_begin(e->ops.ctx, SW_ENET_NO_PEER, request->from, bytes);
+		      : e->ops.tx_begin(e->ops.ctx, SW_ENET_NO_PEER, request->from, bytes, &frame);
 	if (!out)
 		return false;
 	memcpy(out, verify, bytes);
-	e->ops.tx_end(e->ops.ctx, bytes);
+	e->ops.tx_end(e->ops.ctx, SW_ENET_NO_PEER, frame, bytes);
 	count(e, SW_ENET_C_DATAGRAMS_OUT, 1);
 	count(e, SW_ENET_C_BYTES_OUT, bytes);
 	return true;

@@ -154,14 +154,15 @@ static bool half_open_room(struct sw_enet *e, const struct sw_enet_addr *from)
 static void wake(struct sw_enet *e, struct half_open *half)
 {
 	uint8_t *out;
+	void *frame;
 
 	if (half->credit_bytes < WAKE_BYTES)
 		return;
-	out = e->ops.tx_begin(e->ops.ctx, SW_ENET_NO_PEER, &half->address, WAKE_BYTES);
+	out = e->ops.tx_begin(e->ops.ctx, SW_ENET_NO_PEER, &half->address, WAKE_BYTES, &frame);
 	if (!out)
 		return;
 	wire_put16(out, WIRE_NO_PEER);
-	e->ops.tx_end(e->ops.ctx, WAKE_BYTES);
+	e->ops.tx_end(e->ops.ctx, SW_ENET_NO_PEER, frame, WAKE_BYTES);
 	half->credit_bytes -= WAKE_BYTES;
 	count(e, SW_ENET_C_WAKES_OUT, 1);
 	count(e, SW_ENET_C_DATAGRAMS_OUT, 1);
