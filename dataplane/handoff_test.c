@@ -118,6 +118,39 @@ static void a_full_ring_back_waits(void **state)
 	node_free();
 }
 
+/* Worker 1 is kept from its CPU while its clients send more than its ring takes: those of worker 0,
+ * whose queue all come in by, are answered in the same turn as ever. */
+static void an_overloaded_worker_costs_its_own_clients(void **state)
+{
+	uint32_t fast = 0, slow = 0, rounds = 50;
+
+	(void)state;
+	node_make("fair", 2, 1, 1, CONFIG_STEERING_AUTO);
+	while (client_make(fast, 0, 0), owner_of(fast) != 0)
+		fast++;
+	while (client_make(slow, 0, 0), owner_of(slow) != 1)
+		slow++;
+	client_connect(&node.client[fast]);
+	client_connect(&node.client[slow]);
+	turns(6);
+	for (uint32_t round = 1; round <= rounds; round++) {
+		for (uint32_t i = 0; i < 30; i++)
+			client_connect(&node.client[slow]);
+		client_say(&node.client[fast]);
+		for (uint32_t i = 0; i < 2; i++) {
+			turn(1);
+			control_turn();
+			clients_read();
+		}
+		assert_int_equal(node.client[fast].echoes, round);
+	}
+	assert_true(counted(0, DP_C_HANDOFF_OVER_FULL) > 0);
+	assert_int_equal(counted(0, DP_C_TX_NO_MBUF) + counted(0, DP_C_TX_DROPPED), 0);
+	turns(4);
+	assert_int_equal(node.client[fast].echoes, rounds);
+	node_free();
+}
+
 static void two_ports_share_three_workers(void **state)
 {
 	(void)state;
@@ -190,6 +223,7 @@ int main(void)
 		cmocka_unit_test(arp_is_answered_by_the_queues_owner),
 		cmocka_unit_test(a_full_ring_over_drops_by_name),
 		cmocka_unit_test(a_full_ring_back_waits),
+		cmocka_unit_test(an_overloaded_worker_costs_its_own_clients),
 		cmocka_unit_test(two_ports_share_three_workers),
 		cmocka_unit_test(a_port_each_needs_no_handing_on),
 	};

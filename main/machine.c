@@ -370,8 +370,9 @@ int machine_start(struct machine *m)
 				strerror(-rc));
 			return rc;
 		}
-		sw_log(SW_LOG_INFO, "main", "lcore %u runs%s%s", core->id,
-			core->worker ? " a dataplane worker" : "", core->shard ? " a shard" : "");
+		sw_log(SW_LOG_INFO, "main", "lcore %u runs%s%s%s", core->id,
+			core->worker ? " a dataplane worker" : "",
+			core->worker && core->shard ? " and" : "", core->shard ? " a shard" : "");
 	}
 	return 0;
 }

@@ -13,7 +13,7 @@
 #   8. vmxnet3.
 #
 # Needs root, and the Debian packages qemu-system-x86 busybox-static cpio kmod; downloads a Debian kernel package once
-# (kept in STORMWEIR_PCI_CACHE, a temporary folder otherwise). About a minute and a half, most of it emulation. Leaves
+# (kept in STORMWEIR_PCI_CACHE, a temporary folder otherwise). One to three minutes, most of it emulation. Leaves
 # nothing behind but that cache. Exit 77: something of that is missing.
 # shellcheck disable=SC2016 # what is in single quotes is for the machine's shell
 set -uo pipefail
@@ -76,7 +76,7 @@ on_virtio="-l 0 -a $virtio -- --port $virtio --address 10.203.3.1/24"
 
 # serve EAL-ARGUMENTS -- OWN-ARGUMENTS: returns when it is ready.
 serve() {
-	vm "stormweir-echo -m 128 --log-level=error $* --rxd 256 --txd 256 --idle adaptive --packet-max 32768 --peers 64 >/tmp/log 2>&1 &"
+	vm "stormweir-echo -m 128 --log-level=error $* --rxd 256 --txd 256 --idle adaptive --packet-max 32768 --peers 64 --pool 8388608 >/tmp/log 2>&1 &"
 	vm_until 'grep -q ready /tmp/log' || die "did not start: $*"
 }
 

@@ -98,7 +98,7 @@ vm_start() {
 	shift 2
 	mkfifo "$vm_dir"/{serial,monitor}.{in,out}
 	nsenter --net="/run/netns/$ns" qemu-system-x86_64 -accel tcg,thread=multi -cpu max \
-		-M q35,kernel-irqchip=split -m 768 -smp 4 -display none -nodefaults -no-reboot \
+		-M q35,kernel-irqchip=split -m 1024 -smp 4 -display none -nodefaults -no-reboot \
 		-chardev pipe,id=serial,path="$vm_dir/serial" -serial chardev:serial \
 		-chardev pipe,id=monitor,path="$vm_dir/monitor" -mon chardev=monitor,mode=readline \
 		-kernel "$vm_dir/vmlinuz" -initrd "$vm_dir/initramfs" \
