@@ -308,7 +308,7 @@ struct msg_position_save {
 	uint32_t realm_id;
 	int32_t x_mm, y_mm;
 	uint16_t heading;
-	uint16_t leaving; /* 1: the last save of this session */
+	uint16_t leaving; /* 1: the last save of this stay */
 	char map[MAP_NAME_BYTES];
 	uint32_t
 		stay; /* as msg_player_join: a later stay's save wins, though rings have no order */

@@ -320,8 +320,7 @@ static void pay(struct sim_shard *s, struct sim_map *m, uint32_t slot)
 	}
 	if (p->owed & SIM_OWE_ANNOUNCE && tell_control_joined(s, m, slot))
 		p->owed &= (uint8_t)~SIM_OWE_ANNOUNCE;
-	if (p->owed & SIM_OWE_SAVE &&
-		sim_save_push(s, m, slot, p->state == SIM_PLAYER_LEAVING && !p->transferring))
+	if (p->owed & SIM_OWE_SAVE && sim_save_push(s, m, slot, p->state == SIM_PLAYER_LEAVING))
 		p->owed &= (uint8_t)~SIM_OWE_SAVE;
 	if ((p->owed & (SIM_OWE_ANNOUNCE | SIM_OWE_SAVE | SIM_OWE_LEFT)) == SIM_OWE_LEFT &&
 		tell_control_left(s, m, slot))

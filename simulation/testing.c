@@ -107,6 +107,7 @@ static void read_update(
 	if (count + 1 > c->update_bytes_largest)
 		c->update_bytes_largest = count + 1;
 	c->updates++;
+	assert_int_equal(update->stay, c->stay);
 	c->input_sequence = update->input_sequence;
 	t->tick = update->tick;
 	for (size_t i = 0; i < update->n_entities; i++)
@@ -162,6 +163,8 @@ static void read_send(struct test_shard *t, struct test_client *c, const struct 
 		c->stay = joined->stay;
 		c->ground_hash = joined->ground_hash;
 		c->radius_mm = joined->radius_mm;
+		c->joins++;
+		strncpy(c->map, joined->map, sizeof(c->map) - 1);
 		assert_int_equal(m->channel, SW_CHANNEL_SESSION);
 		assert_int_equal(m->flags, MSG_SEND_RELIABLE);
 		sw__joined__free_unpacked(joined, NULL);
@@ -373,19 +376,25 @@ uint64_t test_peer(uint32_t client)
 
 void test_join(struct test_shard *t, uint32_t client, bool has_position, int32_t x_mm, int32_t y_mm)
 {
+	const struct msg_player_join join = {
+		.x_mm = x_mm, .y_mm = y_mm, .has_position = has_position, .map = "meadow"};
+
+	test_join_as(t, client, &join);
+}
+
+void test_join_as(struct test_shard *t, uint32_t client, const struct msg_player_join *as)
+{
 	struct test_client *c = &t->clients[client];
-	struct msg_player_join join = {.session = 1000 + client,
-		.character_id = 5000 + client,
-		.epoch = 3,
-		.x_mm = x_mm,
-		.y_mm = y_mm,
-		.has_position = has_position,
-		.realm_id = 1,
-		.payload_bytes_max = 1300,
-		.map = "meadow",
-		.name = "Ann"};
+	struct msg_player_join join = *as;
 	struct msg message[4];
 	uint8_t *payload;
+
+	join.session = 1000 + client;
+	join.character_id = 5000 + client;
+	join.epoch = 3;
+	join.realm_id = 1;
+	join.payload_bytes_max = 1300;
+	strcpy(join.name, "Ann");
 
 	if (!c->knows) {
 		c->knows = malloc(TEST_ACTORS_MAX * sizeof(*c->knows));
@@ -460,6 +469,7 @@ void test_input(struct test_shard *t, uint32_t client, uint32_t first, uint32_t 
 	input.dy = dy;
 	for (uint32_t i = 0; i < count; i++)
 		inputs[i] = &input;
+	message.stay = t->clients[client].stay;
 	message.first_sequence = first;
 	message.n_inputs = count;
 	message.inputs = inputs;
@@ -474,6 +484,7 @@ void test_click(struct test_shard *t, uint32_t client, uint32_t actor_id)
 	uint8_t bytes[32] = {SW_MSG_CLICK};
 
 	click.actor_id = actor_id;
+	click.stay = t->clients[client].stay;
 	test_packet(t, client, SW_CHANNEL_SESSION, bytes,
 		1 + (uint32_t)sw__click__pack(&click, bytes + 1));
 }

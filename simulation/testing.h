@@ -23,8 +23,9 @@ struct test_client {
 	uint64_t peer, session;
 	bool here; /* between the join and its last message */
 	bool idle; /* updates are not read: to save time in crowds */
-	uint32_t actor_id, joined_tick, stay, radius_mm;
+	uint32_t actor_id, joined_tick, stay, joins, radius_mm;
 	uint64_t ground_hash;
+	char map[MAP_NAME_BYTES];
 	bool detail;
 	uint32_t refused_action, refused_reason, refusals;
 	int32_t x_mm, y_mm; /* own, by the last update */
@@ -84,6 +85,8 @@ uint64_t test_peer(uint32_t client);
 /* Client joins with a position (has_position) or at the spawn point. */
 void test_join(
 	struct test_shard *t, uint32_t client, bool has_position, int32_t x_mm, int32_t y_mm);
+/* The same with what *as says of map, instance, place, stay and way back. */
+void test_join_as(struct test_shard *t, uint32_t client, const struct msg_player_join *as);
 void test_gone(struct test_shard *t, uint32_t client);
 void test_remove(struct test_shard *t, uint32_t client, uint32_t reason);
 void test_stop(struct test_shard *t);

@@ -5,7 +5,8 @@
  * batch that was sent) and a newer one that waits. At most one batch is in flight; until its
  * outcome is known its entries keep their place, so that putting it back always fits.
  *
- * What wins, for one character: the higher epoch; within an epoch a leaving save over one that is
+ * What wins, for one character: the higher epoch; within an epoch the later stay (saves of two
+ * stays may come from two shards, in either order); within a stay a leaving save over one that is
  * not; then the one that came later. The loser is never written. */
 #ifndef SW_CONTROL_WORLD_SAVE_TABLE_H
 #define SW_CONTROL_WORLD_SAVE_TABLE_H

@@ -26,16 +26,20 @@ static struct msg_position_save save_of(uint64_t id, uint64_t epoch, int32_t x_m
 static const struct {
 	const char *what;
 	uint64_t epoch_1, epoch_2;
+	uint32_t stay_1, stay_2;
 	bool leaving_1, leaving_2;
 	enum save_put verdict;
 	int32_t written;
 } WINS[] = {
-	{"later of the same stay", 5, 5, false, false, SAVE_PUT_COALESCED, 2},
-	{"leaving over autosave", 5, 5, false, true, SAVE_PUT_COALESCED, 2},
-	{"autosave never over leaving", 5, 5, true, false, SAVE_PUT_OUTDATED, 1},
-	{"leaving twice: the later", 5, 5, true, true, SAVE_PUT_COALESCED, 2},
-	{"older epoch never over newer", 6, 5, false, true, SAVE_PUT_OUTDATED, 1},
-	{"newer epoch over leaving", 5, 6, true, false, SAVE_PUT_COALESCED, 2},
+	{"later of the same stay", 5, 5, 0, 0, false, false, SAVE_PUT_COALESCED, 2},
+	{"leaving over autosave", 5, 5, 0, 0, false, true, SAVE_PUT_COALESCED, 2},
+	{"autosave never over leaving", 5, 5, 0, 0, true, false, SAVE_PUT_OUTDATED, 1},
+	{"leaving twice: the later", 5, 5, 0, 0, true, true, SAVE_PUT_COALESCED, 2},
+	{"older epoch never over newer", 6, 5, 0, 0, false, true, SAVE_PUT_OUTDATED, 1},
+	{"newer epoch over leaving", 5, 6, 0, 0, true, false, SAVE_PUT_COALESCED, 2},
+	{"later stay over leaving", 5, 5, 0, 1, true, false, SAVE_PUT_COALESCED, 2},
+	{"earlier stay never over later", 5, 5, 2, 1, false, true, SAVE_PUT_OUTDATED, 1},
+	{"epoch before stay", 5, 6, 9, 0, true, false, SAVE_PUT_COALESCED, 2},
 };
 
 static void newest_wins(void **state)
@@ -46,6 +50,8 @@ static void newest_wins(void **state)
 		struct msg_position_save b = save_of(9, WINS[i].epoch_2, 2, WINS[i].leaving_2);
 		const struct save *saves;
 
+		a.stay = WINS[i].stay_1;
+		b.stay = WINS[i].stay_2;
 		/* The first save waits; then the same with the first one in flight. */
 		for (int in_flight = 0; in_flight < 2; in_flight++) {
 			struct save_table *t = save_table_new(4, 4);
