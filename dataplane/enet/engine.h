@@ -322,8 +322,9 @@ struct sw_enet {
 	uint32_t half_open_wake; /* the oldest of these that half_open_wake has not looked at */
 	struct source *sources;
 	uint32_t source_mask;
-	struct rate own_connects, *connects; /* the bucket over all sources */
-	uint32_t kept_burst;                 /* of it, for who returns */
+	struct rate own_connects, *connects;     /* the bucket over all sources */
+	uint32_t kept_burst;                     /* of it, for who returns */
+	uint64_t common_spent_ms, kept_spent_ms; /* when each was last found empty */
 	uint32_t refuse_data;
 	struct returning *returning;
 	uint32_t returning_mask;
@@ -443,8 +444,8 @@ uint32_t connect_refuse(
 /* half_open.c: the entry of a client under way, NIL if there is none. */
 uint32_t half_open_find(struct sw_enet *e, const struct sw_enet_addr *from, uint16_t id);
 /* Both return the refusal, 0 when a VERIFY went out or the peer was made. */
-uint32_t half_open_connect(
-	struct sw_enet *e, const struct sw_enet_addr *from, const uint8_t *data, uint32_t bytes);
+uint32_t half_open_connect(struct sw_enet *e, const struct sw_enet_addr *from, uint64_t key,
+	const uint8_t *data, uint32_t bytes);
 uint32_t half_open_datagram(struct sw_enet *e, const struct sw_enet_addr *from,
 	const uint8_t **data, uint32_t *bytes, uint32_t *peer, uint32_t *next_command);
 void half_open_expire(struct sw_enet *e);
@@ -452,11 +453,12 @@ void half_open_wake(struct sw_enet *e);
 
 /* guard.c: the cheap refusals. */
 uint64_t guard_source_key(const struct sw_enet *e, const struct sw_enet_addr *from);
-uint32_t guard_connect(struct sw_enet *e, const struct sw_enet_addr *from);
+uint32_t guard_connect(struct sw_enet *e, uint64_t key);
 
 /* returning.c: addresses that proved themselves; key: guard_source_key. */
 void returning_note(struct sw_enet *e, const struct sw_enet_addr *address);
 bool returning_known(struct sw_enet *e, uint64_t key);
+void returning_prefetch(struct sw_enet *e, uint64_t key);
 
 /* departed.c: answers to who has left. */
 void departed_note(struct sw_enet *e, const struct departed *who);

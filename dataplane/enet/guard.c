@@ -9,7 +9,8 @@
  *
  * The table of sources is small and set-associative: four to a set, and a newcomer takes the place
  * of the one that has been quiet longest. A flood of invented addresses can push honest ones out,
- * which hands them a full bucket: the global bucket bounds what that is worth. */
+ * which hands them a full bucket: the global bucket bounds what that is worth. While that is empty
+ * nobody takes a place. */
 #include "dataplane/enet/engine.h"
 
 /* Adds what at per_s a second came since it was last filled. */
@@ -46,38 +47,55 @@ uint64_t guard_source_key(const struct sw_enet *e, const struct sw_enet_addr *fr
 	return peer_hash(e, &source, 0) | 1;
 }
 
-/* Returns 0, or the refusal. */
-uint32_t guard_connect(struct sw_enet *e, const struct sw_enet_addr *from)
+/* One from what all sources share, keep left in it. Nothing is added to it before the clock moves,
+ * so one failure stands for the rest of its millisecond: *spent_ms. */
+static bool common_take(struct sw_enet *e, uint32_t keep, uint64_t *spent_ms)
 {
-	const struct sw_enet_config *config = &e->config;
-	uint64_t key;
+	if (*spent_ms == e->now_ms)
+		return false;
+	if (rate_take(e->connects, e->config.connects_per_s, e->config.connects_burst, keep,
+		    e->now_ms * 1000000))
+		return true;
+	*spent_ms = e->now_ms;
+	return false;
+}
+
+static struct source *source_of(struct sw_enet *e, uint64_t key)
+{
 	struct source *set, *source;
 
-	key = guard_source_key(e, from);
 	source = set = &e->sources[(uint32_t)(key >> 32) & e->source_mask & ~(SOURCE_WAYS - 1)];
 	for (uint32_t i = 0; i < SOURCE_WAYS; i++) {
-		if (set[i].key == key) {
-			source = &set[i];
-			break;
-		}
+		if (set[i].key == key)
+			return &set[i];
 		if (set[i].bucket.at_ms < source->bucket.at_ms)
 			source = &set[i];
 	}
-	if (source->key != key) {
-		source->key = key;
-		source->bucket.tokens_milli = (uint64_t)config->source_connects_burst * 1000;
-		source->bucket.at_ms = e->now_ms;
-	}
+	source->key = key;
+	source->bucket.tokens_milli = (uint64_t)e->config.source_connects_burst * 1000;
+	source->bucket.at_ms = e->now_ms;
+	return source;
+}
+
+/* key: guard_source_key of where it came from. Returns 0, or the refusal. */
+uint32_t guard_connect(struct sw_enet *e, uint64_t key)
+{
+	const struct sw_enet_config *config = &e->config;
+	bool kept = e->kept_burst && e->kept_spent_ms != e->now_ms;
+	struct source *source;
+
+	/* In a flood nearly all end here, before their own bucket, a cold line, is looked for: it
+	 * would get back what it gave. */
+	if (e->common_spent_ms == e->now_ms && !(kept && returning_known(e, key)))
+		return SW_ENET_C_CONNECT_RATE;
+	source = source_of(e, key);
 	bucket_fill(&source->bucket, config->source_connects_per_s, config->source_connects_burst,
 		e->now_ms);
 	if (!bucket_take(&source->bucket))
 		return SW_ENET_C_CONNECT_SOURCE_RATE;
-	if (rate_take(e->connects, config->connects_per_s, config->connects_burst, e->kept_burst,
-		    e->now_ms * 1000000))
+	if (common_take(e, e->kept_burst, &e->common_spent_ms))
 		return 0;
-	if (e->kept_burst && returning_known(e, key) &&
-		rate_take(e->connects, config->connects_per_s, config->connects_burst, 0,
-			e->now_ms * 1000000)) {
+	if (kept && returning_known(e, key) && common_take(e, 0, &e->kept_spent_ms)) {
 		count(e, SW_ENET_C_CONNECTS_RETURNING, 1);
 		return 0;
 	}

@@ -364,15 +364,15 @@ static bool differs(enum sw_enet_use ours, bool its)
 	return ours != SW_ENET_ANY && its != (ours == SW_ENET_ON);
 }
 
-/* A datagram without peer id; data has at least its header. */
-uint32_t half_open_connect(
-	struct sw_enet *e, const struct sw_enet_addr *from, const uint8_t *data, uint32_t bytes)
+/* A datagram without peer id; data has at least its header. key: guard_source_key of from. */
+uint32_t half_open_connect(struct sw_enet *e, const struct sw_enet_addr *from, uint64_t key,
+	const uint8_t *data, uint32_t bytes)
 {
 	struct request request;
 	uint32_t refusal, index;
 	struct proof proof;
 
-	refusal = guard_connect(e, from);
+	refusal = guard_connect(e, key);
 	if (!refusal)
 		refusal = connect_read(e, from, data, bytes, &request);
 	if (refusal)

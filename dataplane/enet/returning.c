@@ -39,3 +39,8 @@ bool returning_known(struct sw_enet *e, uint64_t key)
 	}
 	return false;
 }
+
+void returning_prefetch(struct sw_enet *e, uint64_t key)
+{
+	__builtin_prefetch(returning_set(e, key));
+}

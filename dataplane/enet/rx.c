@@ -260,7 +260,25 @@ static inline bool plain_packet(struct sw_enet *e, struct sw_enet_datagram *d, u
 	return true;
 }
 
-/* One datagram. Returns the refusal, or 0. */
+/* The hash that a datagram is looked up by, whose line of a table is on its way then: of its peer,
+ * or, without peer id, of its source. *found: NIL if there is no peer to look for. */
+static inline uint64_t fetch(struct sw_enet *e, const struct sw_enet_datagram *d, uint32_t *found)
+{
+	uint16_t id = d->bytes < 2 ? WIRE_NO_PEER : wire_get16(d->data) & WIRE_PEER_MASK;
+	uint64_t hash;
+
+	*found = id == WIRE_NO_PEER ? NIL : 0;
+	if (id == WIRE_NO_PEER) {
+		hash = guard_source_key(e, &d->from);
+		returning_prefetch(e, hash);
+		return hash;
+	}
+	hash = peer_hash(e, &d->from, id);
+	peer_prefetch(e, hash);
+	return hash;
+}
+
+/* One datagram; hash as fetch gave it. Returns the refusal, or 0. */
 static __attribute__((noinline)) uint32_t datagram(struct sw_enet *e, struct sw_enet_datagram *d,
 	uint64_t hash, const struct sw_enet_rx_hooks *hooks, uint32_t i)
 {
@@ -278,7 +296,7 @@ static __attribute__((noinline)) uint32_t datagram(struct sw_enet *e, struct sw_
 	if (d->bytes > WIRE_MTU_MAX)
 		return SW_ENET_C_OVERSIZE_DATAGRAM;
 	if ((head & WIRE_PEER_MASK) == WIRE_NO_PEER)
-		return half_open_connect(e, &d->from, data, bytes);
+		return half_open_connect(e, &d->from, hash, data, bytes);
 	if (head & WIRE_COMPRESSED && e->config.compression == SW_ENET_OFF)
 		return SW_ENET_C_COMPRESSED;
 
@@ -328,17 +346,11 @@ void sw_enet_rx(struct sw_enet *e, struct sw_enet_datagram *datagrams, uint32_t 
 	for (uint32_t base = 0; base < n; base += RX_AHEAD) {
 		uint32_t some = n - base < RX_AHEAD ? n - base : RX_AHEAD;
 
-		for (uint32_t i = 0; i < some; i++) {
-			const struct sw_enet_datagram *d = &datagrams[base + i];
-
-			hash[i] = 0;
-			if (d->bytes < 2)
-				continue;
-			hash[i] = peer_hash(e, &d->from, wire_get16(d->data) & WIRE_PEER_MASK);
-			peer_prefetch(e, hash[i]);
-		}
 		for (uint32_t i = 0; i < some; i++)
-			found[i] = peer_prefetch_found(e, hash[i]);
+			hash[i] = fetch(e, &datagrams[base + i], &found[i]);
+		for (uint32_t i = 0; i < some; i++)
+			if (found[i] != NIL)
+				found[i] = peer_prefetch_found(e, hash[i]);
 		for (uint32_t i = 0; i < some; i++) {
 			struct sw_enet_datagram *d = &datagrams[base + i];
 
