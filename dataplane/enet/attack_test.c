@@ -466,6 +466,29 @@ static void a_source_is_a_network(void **state)
 	raw_free(&raw);
 }
 
+/* What a packet reserved is what its fragments return, at lengths around whole fragments. */
+static void fragments_return_what_they_took(void **state)
+{
+	const uint32_t fragment = 1400 - WIRE_HEADER_BYTES - WIRE_SEND_FRAGMENT_BYTES;
+	struct raw_client client;
+
+	(void)state;
+	begin((struct sw_enet_config){0}, &client);
+	for (uint32_t n = 2; n <= 4; n++) {
+		for (int32_t more = -1; more <= 1; more++) {
+			assert_int_equal(
+				sw_enet_send(raw.engine, raw.handle, 0, SW_ENET_UNRELIABLE_FRAGMENT,
+					payload, n * fragment + (uint32_t)more),
+				0);
+			raw_forget(&raw);
+			raw_service(&raw, 0);
+			assert_int_equal(raw.sent_count, n + (more > 0));
+			assert_int_equal(raw_count(&raw, SW_ENET_C_QUEUE_BYTES), 0);
+		}
+	}
+	raw_free(&raw);
+}
+
 /* Someone who knows the address and port of a player, and guesses the rest: of 16,384 pairs of peer
  * id and session one is right, and a wrong one draws nothing. */
 static void a_spoofed_leave(void **state)
@@ -511,6 +534,7 @@ int main(void)
 		cmocka_unit_test(memory_comes_back),
 		cmocka_unit_test(many_go_while_nobody_listens),
 		cmocka_unit_test(a_source_is_a_network),
+		cmocka_unit_test(fragments_return_what_they_took),
 		cmocka_unit_test(a_spoofed_leave),
 	};
 
