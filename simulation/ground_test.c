@@ -56,6 +56,11 @@ static void write_map(const char *name, const char *objects)
 	"\"kind\",\"value\":\"wolf\"},{\"name\":\"count\",\"value\":40},{\"name\":\"radius\","     \
 	"\"value\":6}]}"
 
+#define NPC                                                                                        \
+	"{\"name\":\"Old "                                                                         \
+	"Tom\",\"type\":\"npc\",\"x\":400,\"y\":300,\"properties\":[{\"name\":\"tag\",\"value\":"  \
+	"\"tom\"}]}"
+
 static void init(struct test_shard *t)
 {
 	test_init(t, 0, 100);
@@ -226,6 +231,60 @@ static void monsters_keep_out_of_walls_and_near_home(void **state)
 	test_end(&t);
 }
 
+static void write_script(const char *text)
+{
+	char path[64];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/npcs.lua", folder);
+	file = fopen(path, "w");
+	assert_non_null(file);
+	fputs(text, file);
+	fclose(file);
+}
+
+static void npcs_stand_at_places_and_walk_by_the_rules(void **state)
+{
+	static const struct {
+		const char *script, *want;
+	} refused[] = {
+		{"npc { name = 'Tom', at = 'nowhere' }", "the map has no npc with tag 'nowhere'"},
+		{"npc { name = 'Tom', x = 10, y = 10 }",
+			"NPC Tom stands outside the map or in a wall"},
+	};
+	const struct sim_entity *walker;
+	struct test_shard t;
+	struct sim_map *m;
+	char error[2048];
+
+	(void)state;
+	write_script(
+		"npc { name = 'Tom', at = 'tom' }\n"
+		"npc { name = 'Walker', x = 25, y = 10, on_tick = function(npc) npc:walk(1, 0.1) "
+		"end }\n");
+	init(&t);
+	strcpy(t.config.maps[0].script, "npcs.lua");
+	assert_int_equal(script_watchdog_start(&t.links.watchdog, SCRIPT_WATCHDOG_PERIOD_US), 0);
+	test_start(&t, 1);
+	m = map_of(&t);
+	assert_int_equal(m->entities[m->player_slots].x_mm, 40000);
+	assert_int_equal(m->entities[m->player_slots].y_mm, 9999);
+	walker = &m->entities[m->player_slots + 1];
+	test_run(&t, 2500);
+	assert_int_equal(walker->x_mm, 29699); /* at the wall, and along it */
+	assert_in_range(walker->y_mm, 10500, 11500);
+	test_run(&t, 25000);
+	assert_true(walker->x_mm > 31300); /* through the gap */
+	test_end(&t);
+	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
+		write_script(refused[i].script);
+		if (sim_shard_new(&t.config, 0, &t.links, 1, t.now_ns, error, sizeof(error)) ||
+			!strstr(error, refused[i].want))
+			fail_msg("row %zu: %s", i, error);
+	}
+	script_watchdog_stop(t.links.watchdog);
+}
+
 static void faults_stop_the_start(void **state)
 {
 	static const struct {
@@ -295,15 +354,16 @@ int main(void)
 		cmocka_unit_test(the_saved_in_walls_are_put_beside_them),
 		cmocka_unit_test(players_walk_by_the_rules),
 		cmocka_unit_test(monsters_keep_out_of_walls_and_near_home),
+		cmocka_unit_test(npcs_stand_at_places_and_walk_by_the_rules),
 		cmocka_unit_test(faults_stop_the_start),
 		cmocka_unit_test(one_seed_and_log_give_one_state),
 	};
-	static const char *const names[] = {"walled.tmj", "lonely.tmj", "faulty.tmj"};
+	static const char *const names[] = {"walled.tmj", "lonely.tmj", "faulty.tmj", "npcs.lua"};
 	int failed;
 
 	if (!mkdtemp(folder))
 		return 1;
-	write_map("walled.tmj", SPAWN "," ARRIVE "," HERD);
+	write_map("walled.tmj", SPAWN "," ARRIVE "," HERD "," NPC);
 	failed = cmocka_run_group_tests_name("ground", tests, NULL, NULL);
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		char path[64];

@@ -70,7 +70,19 @@ static uint32_t op_tick(void *ctx)
 	return ((struct sim_map *)ctx)->tick;
 }
 
-static const struct script_ops ops = {op_actor, op_say, op_move, op_random, op_tick};
+static bool op_place(void *ctx, const char *tag, int32_t *x_mm, int32_t *y_mm)
+{
+	const struct sw_ground *ground = ((struct sim_map *)ctx)->rules.ground;
+	const struct sw_ground_npc *npc = ground ? sw_ground_npc_find(ground, tag) : NULL;
+
+	if (!npc)
+		return false;
+	*x_mm = npc->x_mm;
+	*y_mm = npc->y_mm;
+	return true;
+}
+
+static const struct script_ops ops = {op_actor, op_say, op_move, op_random, op_tick, op_place};
 
 /* ---- set-up ---- */
 

@@ -10,7 +10,7 @@ local visits = {} -- by player name; gone when the map starts again
 
 npc {
 	name = "Old Tom",
-	x = 250, y = 250,
+	at = "tom", -- in maps/meadow.tmj
 	appearance = 0x8a5a2b,
 	on_click = function(npc, player)
 		local times = (visits[player.name] or 0) + 1
@@ -28,7 +28,7 @@ local round = { { 240, 240 }, { 260, 240 }, { 260, 260 }, { 240, 260 } }
 
 npc {
 	name = "Watchman",
-	x = 240, y = 240,
+	at = "watchman",
 	appearance = 0x30507a,
 	on_tick = function(npc)
 		-- He rests for a while at each corner.

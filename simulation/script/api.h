@@ -20,7 +20,7 @@ enum script_right {
 // clang-format off
 #define SCRIPT_CALLS(X)                                                                            \
 	X(NPC,      "npc",            DECLARE, "npc { name=, x=, y=, ... }",                       \
-		"declares an NPC")                                                                 \
+		"declares an NPC; at= with a tag of the map takes the place of x and y")                                                                 \
 	X(FIELD,    "actor field",    READ,    "actor.name .x .y .kind .alive",                    \
 		"of an NPC or player as it is now; x and y in metres")                             \
 	X(DISTANCE, "actor:distance", READ,    "actor:distance(other)",                            \

@@ -85,6 +85,25 @@ static int32_t metres(lua_State *state, const char *field)
 	return (int32_t)lround(value * 1000);
 }
 
+/* By x and y, or at the place of a tag of the map. */
+static void where(lua_State *state, struct script_vm *vm, struct script_npc *npc)
+{
+	const char *tag;
+
+	if (lua_getfield(state, 1, "at") == LUA_TNIL) {
+		npc->x_mm = metres(state, "x");
+		npc->y_mm = metres(state, "y");
+		return;
+	}
+	if (lua_type(state, -1) != LUA_TSTRING)
+		luaL_error(state, "npc: at must be the tag of a place, a string");
+	if (lua_getfield(state, 1, "x") != LUA_TNIL || lua_getfield(state, 1, "y") != LUA_TNIL)
+		luaL_error(state, "npc: at takes the place of x and y");
+	tag = lua_tostring(state, -3);
+	if (!vm->ops->place(vm->ctx, tag, &npc->x_mm, &npc->y_mm))
+		luaL_error(state, "npc: the map has no npc with tag '%s'", tag);
+}
+
 /* A handler's reference, or LUA_NOREF. */
 static int handler(lua_State *state, const char *field)
 {
@@ -99,7 +118,8 @@ static int handler(lua_State *state, const char *field)
 
 static void check_fields(lua_State *state)
 {
-	static const char *const known[] = {"name", "x", "y", "appearance", "on_click", "on_tick"};
+	static const char *const known[] = {
+		"name", "x", "y", "at", "appearance", "on_click", "on_tick"};
 
 	lua_pushnil(state);
 	while (lua_next(state, 1)) {
@@ -141,8 +161,7 @@ static int api_npc(lua_State *state)
 		return luaL_error(state, "npc: name must be 1 to %d bytes of UTF-8 text",
 			(int)SCRIPT_NAME_BYTES - 1);
 	memcpy(slot.npc.name, name, bytes);
-	slot.npc.x_mm = metres(state, "x");
-	slot.npc.y_mm = metres(state, "y");
+	where(state, vm, &slot.npc);
 	if (lua_getfield(state, 1, "appearance") != LUA_TNIL)
 		appearance = lua_tointegerx(state, -1, &is_integer);
 	if (!is_integer || appearance < 0 || appearance > 0xffffff)

@@ -74,7 +74,7 @@ struct script_actor {
 	enum script_actor_kind kind;
 };
 
-/* What the map provides to its scripts. All are called on the shard's thread, inside
+/* What the map provides to its scripts. All but place are called on the shard's thread, inside
  * script_vm_click or script_vm_tick; they must not call back into the VM. Actors are the host's
  * handles (common/handle.h): a script may keep one for long, so the host checks it at each call. */
 struct script_ops {
@@ -90,6 +90,8 @@ struct script_ops {
 	uint64_t (*random)(void *ctx);
 	/* The map's tick number. */
 	uint32_t (*tick)(void *ctx);
+	/* Where the map's designer put an NPC of that tag; false: nowhere. Inside script_vm_load. */
+	bool (*place)(void *ctx, const char *tag, int32_t *x_mm, int32_t *y_mm);
 };
 
 /* script_watchdog: the one thread that ends overdue handlers, for all VMs of the process. Every

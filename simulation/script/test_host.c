@@ -63,7 +63,16 @@ static uint32_t host_tick(void *ctx)
 	return ((struct test_host *)ctx)->tick;
 }
 
-static const struct script_ops ops = {host_actor, host_say, host_move, host_random, host_tick};
+static bool host_place(void *ctx, const char *tag, int32_t *x_mm, int32_t *y_mm)
+{
+	(void)ctx;
+	*x_mm = 7000;
+	*y_mm = 8500;
+	return !strcmp(tag, "well");
+}
+
+static const struct script_ops ops = {
+	host_actor, host_say, host_move, host_random, host_tick, host_place};
 
 /* A test that failed could not stop its own: the next one does. */
 static struct test_host leftover;

@@ -59,7 +59,17 @@ static uint32_t stage_tick(void *ctx)
 	return ((struct stage *)ctx)->tick;
 }
 
-static const struct script_ops ops = {stage_actor, stage_say, stage_move, stage_random, stage_tick};
+/* There is no map here. */
+static bool stage_place(void *ctx, const char *tag, int32_t *x_mm, int32_t *y_mm)
+{
+	(void)ctx;
+	(void)tag;
+	*x_mm = *y_mm = 0;
+	return true;
+}
+
+static const struct script_ops ops = {
+	stage_actor, stage_say, stage_move, stage_random, stage_tick, stage_place};
 
 static void print_texts(struct script_vm *vm)
 {
