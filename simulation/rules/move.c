@@ -63,33 +63,39 @@ static bool inside(const struct sw_move_map *map, int32_t x_mm, int32_t y_mm)
 
 /* ---- walls: an actor overlaps at most two tiles on each axis ---- */
 
-/* The columns (or rows) that an actor at mm overlaps; mm is inside the map. */
+/* The columns (or rows) that an actor overlaps. */
 struct span {
 	uint32_t first, last;
 };
 
+/* mm is inside the map. */
 static struct span span_of(const struct sw_move_map *map, int32_t mm, uint32_t tiles)
 {
+	uint32_t tile_mm = map->ground->tile_mm;
 	uint32_t low = (uint32_t)mm < map->radius_mm ? 0 : (uint32_t)mm - map->radius_mm;
-	struct span span = {
-		low / map->ground->tile_mm, ((uint32_t)mm + map->radius_mm) / map->ground->tile_mm};
+	struct span span = {.first = low / tile_mm};
 
+	/* No wider than a tile, so no second division. */
+	span.last = span.first + ((uint32_t)mm + map->radius_mm >= (span.first + 1) * tile_mm);
 	if (span.last >= tiles)
 		span.last = tiles - 1;
 	return span;
 }
 
+static bool are_clear(const struct sw_ground *ground, struct span columns, struct span rows)
+{
+	for (uint32_t row = rows.first; row <= rows.last; row++)
+		for (uint32_t column = columns.first; column <= columns.last; column++)
+			if (sw_ground_solid(ground, column, row))
+				return false;
+	return true;
+}
+
 /* x_mm, y_mm inside the map. */
 static bool is_clear(const struct sw_move_map *map, int32_t x_mm, int32_t y_mm)
 {
-	struct span columns = span_of(map, x_mm, map->ground->columns);
-	struct span rows = span_of(map, y_mm, map->ground->rows);
-
-	for (uint32_t row = rows.first; row <= rows.last; row++)
-		for (uint32_t column = columns.first; column <= columns.last; column++)
-			if (sw_ground_solid(map->ground, column, row))
-				return false;
-	return true;
+	return are_clear(map->ground, span_of(map, x_mm, map->ground->columns),
+		span_of(map, y_mm, map->ground->rows));
 }
 
 /* Along one axis: x with sideways false, y with it true. across: what the actor overlaps on the
@@ -103,40 +109,48 @@ static bool blocked(const struct sw_ground *ground, bool sideways, uint32_t at, 
 	       sw_ground_solid(ground, at, across.last);
 }
 
-/* How far towards `to` an actor gets from `from`, where it stands clear. */
-static int32_t slide(
-	const struct sw_move_map *map, bool sideways, int32_t from, int32_t to, struct span across)
+/* How far towards `to` an actor gets that stands clear in *here; *here is brought up to date. */
+static int32_t slide(const struct sw_move_map *map, bool sideways, int32_t to, struct span *here,
+	struct span across)
 {
 	const struct sw_ground *ground = map->ground;
-	uint32_t tiles = sideways ? ground->rows : ground->columns;
-	struct span here = span_of(map, from, tiles), there = span_of(map, to, tiles);
+	struct span there = span_of(map, to, sideways ? ground->rows : ground->columns);
 
-	for (uint32_t at = here.last + 1; at <= there.last; at++)
-		if (blocked(ground, sideways, at, across))
+	for (uint32_t at = here->last + 1; at <= there.last; at++)
+		if (blocked(ground, sideways, at, across)) {
+			*here = (struct span){at - 1, at - 1};
 			return (int32_t)(at * ground->tile_mm - map->radius_mm - 1);
-	for (uint32_t at = here.first; at > there.first; at--)
-		if (blocked(ground, sideways, at - 1, across))
+		}
+	for (uint32_t at = here->first; at > there.first; at--)
+		if (blocked(ground, sideways, at - 1, across)) {
+			*here = (struct span){at, at};
 			return (int32_t)(at * ground->tile_mm + map->radius_mm);
+		}
+	*here = there;
 	return to;
 }
 
-/* From a clear place towards (x_mm, y_mm), which is inside the map, too. */
-static void walk(
-	const struct sw_move_map *map, struct sw_move_state *state, int32_t x_mm, int32_t y_mm)
+/* From a clear place, whose tiles are columns and rows, towards (x_mm, y_mm), which is inside the
+ * map, too. */
+static void walk(const struct sw_move_map *map, struct sw_move_state *state, struct span columns,
+	struct span rows, int32_t x_mm, int32_t y_mm)
 {
-	const struct sw_ground *ground = map->ground;
 	int64_t dx = (int64_t)x_mm - state->x_mm, dy = (int64_t)y_mm - state->y_mm;
-	int64_t far = (dx < 0 ? -dx : dx) > (dy < 0 ? -dy : dy) ? dx : dy;
-	int64_t pieces = ((far < 0 ? -far : far) + ground->tile_mm - 1) / ground->tile_mm;
+	int64_t far = (dx < 0 ? -dx : dx) > (dy < 0 ? -dy : dy) ? dx : dy, pieces;
 
+	far = far < 0 ? -far : far;
+	if (far <= map->ground->tile_mm) {
+		state->x_mm = slide(map, false, x_mm, &columns, rows);
+		state->y_mm = slide(map, true, y_mm, &rows, columns);
+		return;
+	}
+	pieces = (far + map->ground->tile_mm - 1) / map->ground->tile_mm;
 	for (int64_t i = 0; i < pieces; i++) {
-		int32_t to_x = state->x_mm + (int32_t)(dx * (i + 1) / pieces - dx * i / pieces);
-		int32_t to_y = state->y_mm + (int32_t)(dy * (i + 1) / pieces - dy * i / pieces);
+		int64_t part_x = dx * (i + 1) / pieces - dx * i / pieces;
+		int64_t part_y = dy * (i + 1) / pieces - dy * i / pieces;
 
-		state->x_mm = slide(
-			map, false, state->x_mm, to_x, span_of(map, state->y_mm, ground->rows));
-		state->y_mm = slide(
-			map, true, state->y_mm, to_y, span_of(map, state->x_mm, ground->columns));
+		state->x_mm = slide(map, false, (int32_t)(state->x_mm + part_x), &columns, rows);
+		state->y_mm = slide(map, true, (int32_t)(state->y_mm + part_y), &rows, columns);
 	}
 }
 
@@ -252,15 +266,22 @@ static void step_to(
 	const struct sw_move_map *map, struct sw_move_state *state, int64_t x_mm, int64_t y_mm)
 {
 	int32_t x = clamp_axis(x_mm, map->width_mm), y = clamp_axis(y_mm, map->height_mm);
+	struct span columns, rows;
 
 	if (!map->ground) {
 		state->x_mm = x;
 		state->y_mm = y;
-	} else if (sw_move_legal(map, state->x_mm, state->y_mm)) {
-		walk(map, state, x, y);
-	} else {
-		sw_move_clamp(map, &state->x_mm, &state->y_mm);
+		return;
 	}
+	if (inside(map, state->x_mm, state->y_mm)) {
+		columns = span_of(map, state->x_mm, map->ground->columns);
+		rows = span_of(map, state->y_mm, map->ground->rows);
+		if (are_clear(map->ground, columns, rows)) {
+			walk(map, state, columns, rows, x, y);
+			return;
+		}
+	}
+	sw_move_clamp(map, &state->x_mm, &state->y_mm);
 }
 
 void sw_move_apply(const struct sw_move_map *map, uint32_t speed_mm_per_s, int32_t dx, int32_t dy,
