@@ -72,7 +72,6 @@
 	X(REFUSALS_OUT, "refusals_out", COUNTER_SUM, "clients told that they are refused")                 \
 	X(CONNECTS_RETURNING, "connects_returning", COUNTER_SUM, "CONNECT over the global rate, let in by the share of addresses that proved themselves of late") \
 	X(DISCONNECTS_REPEATED, "disconnects_repeated", COUNTER_SUM, "DISCONNECT of a client that has left, or was half-open, acknowledged") \
-	X(WAKES_OUT, "wakes_out", COUNTER_SUM, "datagrams of 2 bytes that make a client repeat a CONNECT too small to be answered") \
 	X(HALF_OPEN_EXPIRED, "half_open_expired", COUNTER_SUM, "half-open entries evicted or expired")     \
 	X(CONNECTED, "connected", COUNTER_SUM, "connects completed")                                       \
 	X(DISCONNECTED, "disconnected", COUNTER_SUM, "peers that left, for any reason")                    \

@@ -190,7 +190,6 @@ static void init_strangers(struct sw_enet *e, const struct sizes *s)
 	e->half_open_kept = (uint32_t)(s->half_open * percent / 100);
 	e->half_open_free = NIL;
 	e->half_open_age = (struct list){NIL, NIL};
-	e->half_open_wake = NIL;
 	memset(e->sources, 0, (size_t)s->sources * sizeof *e->sources);
 	e->source_mask = s->sources - 1;
 	e->kept_burst = (uint32_t)(config->connects_burst * percent / 100);

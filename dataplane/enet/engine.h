@@ -37,7 +37,6 @@
 #define DEPARTED_MS           10000u /* a client that loses its answer repeats at 0.5, 1.5, 3.5, 7.5 s */
 #define DEPARTED_ANSWERS_MAX  16u
 #define DEPARTED_EXPAND_MAX   576u
-#define HALF_OPEN_WAKE_MS     520u /* a client repeats CONNECT after 500 */
 #define VERIFY_AGAIN_MS       250u
 #define VERIFY_AGAIN_MAX      5u
 #define ASSEMBLY_MS           30000u /* and one more for each 4 bytes: 4 KiB/s is the slowest */
@@ -319,7 +318,6 @@ struct sw_enet {
 	uint32_t turned_away; /* from slots that half-open clients reserve, since */
 	uint64_t turned_away_ms;
 	struct list half_open_age;
-	uint32_t half_open_wake; /* the oldest of these that half_open_wake has not looked at */
 	struct source *sources;
 	uint32_t source_mask;
 	struct rate own_connects, *connects;     /* the bucket over all sources */
@@ -449,7 +447,6 @@ uint32_t half_open_connect(struct sw_enet *e, const struct sw_enet_addr *from, u
 uint32_t half_open_datagram(struct sw_enet *e, const struct sw_enet_addr *from,
 	const uint8_t **data, uint32_t *bytes, uint32_t *peer, uint32_t *next_command);
 void half_open_expire(struct sw_enet *e);
-void half_open_wake(struct sw_enet *e);
 
 /* guard.c: the cheap refusals. */
 uint64_t guard_source_key(const struct sw_enet *e, const struct sw_enet_addr *from);

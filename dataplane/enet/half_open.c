@@ -20,9 +20,8 @@
  *
  * Compressed, a CONNECT can be smaller than every VERIFY_CONNECT that answers it: what in that
  * cannot be guessed does not compress. To have that seldom its sequence number is then 1, as
- * stock's, which leaves 30 bits to guess; and who is not answered is woken when he may repeat his
- * CONNECT, since libenet repeats nothing while enet_host_service waits, and most programs wait
- * there for as long as connecting may take. The two CONNECTs together are large enough. */
+ * stock's, which leaves 30 bits to guess. Who still is not answered repeats his CONNECT after 500
+ * ms, and the two together are large enough. */
 #include <sodium.h>
 
 #include "dataplane/enet/engine.h"
@@ -33,7 +32,6 @@
 #define ID_TRIES         32u
 #define TURNED_AWAY_MAX  16u /* within HALF_OPEN_YOUNG_MS */
 #define VERIFY_TRIES     8u
-#define WAKE_BYTES       2u /* a header that names nobody */
 #define VERIFY_BYTES_MAX (WIRE_HEADER_BYTES + WIRE_CHECKSUM_BYTES + WIRE_VERIFY_CONNECT_BYTES)
 
 struct proof { /* what the keyed hash decides */
@@ -89,8 +87,6 @@ static void half_open_remove(struct sw_enet *e, uint32_t index)
 	while (*link != index)
 		link = &e->half_open[*link].hash_next;
 	*link = half->hash_next;
-	if (e->half_open_wake == index)
-		e->half_open_wake = half->age_next;
 	if (half->age_prev == NIL)
 		e->half_open_age.head = half->age_next;
 	else
@@ -151,38 +147,6 @@ static bool half_open_room(struct sw_enet *e, const struct sw_enet_addr *from)
 	return half_open_evict(e, HALF_OPEN_YOUNG_MS);
 }
 
-static void wake(struct sw_enet *e, struct half_open *half)
-{
-	uint8_t *out;
-	void *frame;
-
-	if (half->credit_bytes < WAKE_BYTES)
-		return;
-	out = e->ops.tx_begin(e->ops.ctx, SW_ENET_NO_PEER, &half->address, WAKE_BYTES, &frame);
-	if (!out)
-		return;
-	wire_put16(out, WIRE_NO_PEER);
-	e->ops.tx_end(e->ops.ctx, SW_ENET_NO_PEER, frame, WAKE_BYTES);
-	half->credit_bytes -= WAKE_BYTES;
-	count(e, SW_ENET_C_WAKES_OUT, 1);
-	count(e, SW_ENET_C_DATAGRAMS_OUT, 1);
-	count(e, SW_ENET_C_BYTES_OUT, WAKE_BYTES);
-}
-
-/* Wakes those whose CONNECT was not answered; each once. */
-void half_open_wake(struct sw_enet *e)
-{
-	while (e->half_open_wake != NIL) {
-		struct half_open *half = &e->half_open[e->half_open_wake];
-
-		if (e->now_ms - half->created_ms < HALF_OPEN_WAKE_MS)
-			break;
-		e->half_open_wake = half->age_next;
-		if (half->verifies == 0)
-			wake(e, half);
-	}
-}
-
 static uint32_t half_open_new(struct sw_enet *e, const struct sw_enet_addr *from, uint16_t id)
 {
 	uint32_t index = e->half_open_free, *head = half_open_head(e, from, id);
@@ -207,8 +171,6 @@ static uint32_t half_open_new(struct sw_enet *e, const struct sw_enet_addr *from
 	else
 		e->half_open[half->age_prev].age_next = index;
 	e->half_open_age.tail = index;
-	if (e->half_open_wake == NIL)
-		e->half_open_wake = index;
 	e->half_open_used++;
 	return index;
 }

@@ -415,7 +415,6 @@ uint32_t sw_enet_service(struct sw_enet *e, uint64_t now_ms)
 	clock_advance(e, now_ms);
 	e->serving = true;
 	half_open_expire(e);
-	half_open_wake(e);
 	timers_run(e);
 	e->no_buffer = 0;
 	sent = tx_close_all(e);
