@@ -16,7 +16,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 enum step {            /* opcode % STEPS */
 	STEP_COMMANDS, /* of a connected client: the bytes are commands */
 	STEP_DATAGRAM, /* from the client's address: the bytes are the datagram */
-	STEP_CONNECT,  /* the bytes overwrite a CONNECT from the front of its fields */
+	STEP_CONNECT,  /* the bytes overwrite a CONNECT from the front of its fields; with bit 7 of
+			* the client byte it goes on as who was sent VERIFY_CONNECT */
 	STEP_TIME,     /* as many ms as the bytes say, then service */
 	STEP_SEND,     /* flags, channel, then as many bytes as the next two say */
 	STEP_LEAVE,
@@ -102,7 +103,7 @@ static void acknowledge(uint32_t k)
 	client_rx(k, out, 8 * n);
 }
 
-static void connect_step(uint32_t k, const uint8_t *bytes, uint32_t count)
+static void connect_step(uint32_t k, bool go_on, const uint8_t *bytes, uint32_t count)
 {
 	uint8_t out[64];
 	uint32_t total = raw_connect_bytes(out, 0x1000 + k, 255, k);
@@ -114,6 +115,10 @@ static void connect_step(uint32_t k, const uint8_t *bytes, uint32_t count)
 	raw_rx(&raw, &clients[k].address, out, total);
 	for (uint32_t i = 0; i < raw.sent_count; i++)
 		REQUIRE(raw.sent[i].bytes <= total);
+	if (!go_on || raw.sent_count != 1 || raw.sent[0].bytes < WIRE_VERIFY_CONNECT_BYTES)
+		return;
+	clients[k].peer_id = wire_get16(raw.sent[0].data + 8);
+	clients[k].session = raw.sent[0].data[11];
 }
 
 static void step(uint8_t opcode, uint8_t who, const uint8_t *bytes, uint32_t count)
@@ -131,7 +136,7 @@ static void step(uint8_t opcode, uint8_t who, const uint8_t *bytes, uint32_t cou
 		raw_rx(&raw, &clients[k].address, bytes, count);
 		break;
 	case STEP_CONNECT:
-		connect_step(k, bytes, count);
+		connect_step(k, who & 0x80, bytes, count);
 		break;
 	case STEP_TIME:
 		raw_service(&raw, count ? (uint64_t)bytes[0] * (count > 1 ? bytes[1] : 1) : 1);
@@ -179,8 +184,11 @@ static void step(uint8_t opcode, uint8_t who, const uint8_t *bytes, uint32_t cou
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct sw_enet_config config = {
-		.compression = SW_ENET_ANY, .peers_max = 3, .pool_bytes = 256 << 10};
+	struct sw_enet_config config = {.compression = SW_ENET_ANY,
+		.peers_max = 3,
+		.pool_bytes = 256 << 10,
+		.returning_percent = 25,
+		.expand_bytes_per_s = 10000};
 
 	raw_new(&raw, &config);
 	for (uint32_t k = 0; k < CLIENTS; k++) {
