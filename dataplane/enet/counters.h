@@ -72,6 +72,7 @@
 	X(REFUSALS_OUT, "refusals_out", COUNTER_SUM, "clients told that they are refused")                 \
 	X(CONNECTS_RETURNING, "connects_returning", COUNTER_SUM, "CONNECT over the global rate, let in by the share of addresses that proved themselves of late") \
 	X(DISCONNECTS_REPEATED, "disconnects_repeated", COUNTER_SUM, "DISCONNECT of a client that has left, or was half-open, acknowledged") \
+	X(ENDS_TOLD_AGAIN, "ends_told_again", COUNTER_SUM, "clients that were ended, still sent, and were told again") \
 	X(HALF_OPEN_EXPIRED, "half_open_expired", COUNTER_SUM, "half-open entries evicted or expired")     \
 	X(CONNECTED, "connected", COUNTER_SUM, "connects completed")                                       \
 	X(DISCONNECTED, "disconnected", COUNTER_SUM, "peers that left, for any reason")                    \

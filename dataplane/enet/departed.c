@@ -1,11 +1,12 @@
-/* departed.c: peers that have left, for some seconds. A client whose DISCONNECT was acknowledged,
- * but who lost the acknowledgement, repeats it; the peer is gone by then, and without an answer the
- * client waits for its time-out (a stock host leaves it to that). So the repetition is acknowledged
- * from here: to who names the peer's source, id, session and, where it is in use, checksum; never
- * with more bytes than came, and not for ever. A DISCONNECT before the handshake is complete ends
- * the same way (half_open.c).
+/* departed.c: peers that have left, for some seconds; a stock host leaves them to their time-out.
  *
- * Four to a set, the oldest makes room. */
+ * A client whose DISCONNECT was acknowledged, but who lost the acknowledgement, repeats it: it is
+ * acknowledged again. A DISCONNECT before the handshake is complete ends the same way
+ * (half_open.c). A client that we ended, or gave up, and that still sends has not heard of it: it
+ * is told again, at doubling intervals, whatever it sends.
+ *
+ * Answers go to who names the peer's source, id, session and, where it is read, checksum; never
+ * with more bytes than came, and not for ever. Four to a set, the oldest makes room. */
 #include "dataplane/enet/engine.h"
 
 void departed_note(struct sw_enet *e, const struct departed *who)
@@ -80,6 +81,25 @@ bool departed_acknowledge(struct sw_enet *e, struct departed *who, const struct 
 	return true;
 }
 
+/* Whatever it sends, it has not heard that it is gone. */
+static void departed_tell(
+	struct sw_enet *e, struct departed *who, const struct sw_enet_addr *to, uint32_t bytes)
+{
+	uint32_t length = WIRE_HEADER_BYTES + WIRE_DISCONNECT_BYTES +
+			  (who->checksum ? WIRE_CHECKSUM_BYTES : 0);
+
+	who->credit_bytes += bytes;
+	if (who->credit_bytes < length ||
+		(who->answers && e->now_ms - who->left_ms < DEPARTED_TELL_MS << who->answers))
+		return;
+	if (!tx_disconnect(e, SW_ENET_NO_PEER, to, who->client_id, who->session_out,
+		    who->checksum ? &who->connect_id : NULL, who->data))
+		return;
+	who->credit_bytes = 0;
+	who->answers++;
+	count(e, SW_ENET_C_ENDS_TOLD_AGAIN, 1);
+}
+
 /* A datagram for a peer id that neither a peer nor a half-open client has. Returns the refusal, or
  * 0 when it was such a repetition and was answered. */
 uint32_t departed_datagram(
@@ -95,6 +115,10 @@ uint32_t departed_datagram(
 		return SW_ENET_C_UNKNOWN_PEER;
 	if ((head >> WIRE_SESSION_SHIFT & WIRE_SESSION_MASK) != who->session_in)
 		return SW_ENET_C_WRONG_SESSION;
+	if (who->tell) {
+		departed_tell(e, who, from, bytes);
+		return SW_ENET_C_LEAVING;
+	}
 	if (who->checksum)
 		at += WIRE_CHECKSUM_BYTES;
 	if (bytes < at)

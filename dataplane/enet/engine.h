@@ -34,7 +34,8 @@
 #define HALF_OPEN_EXPIRE_MAX  64u /* in one service: a burst that grew old together is no stall */
 #define HALF_OPEN_EXPAND      65536u /* bytes that a half-open client may make us decompress */
 #define RETURNING_MS          600000u
-#define DEPARTED_MS           10000u /* a client that loses its answer repeats at 0.5, 1.5, 3.5, 7.5 s */
+#define DEPARTED_MS           30000u /* a client gives up after that */
+#define DEPARTED_TELL_MS      50u    /* at once, then 0.1, 0.2, 0.4 .. 25.6 s after the end */
 #define DEPARTED_ANSWERS_MAX  16u
 #define DEPARTED_EXPAND_MAX   576u
 #define VERIFY_AGAIN_MS       250u
@@ -271,11 +272,13 @@ struct departed { /* departed.c */
 	uint64_t key;
 	uint64_t left_ms;
 	uint32_t connect_id;
-	uint16_t client_id;
-	uint8_t session_in, session_out;
-	bool checksum, compressed;
-	uint8_t answers;
+	uint32_t data;         /* tell: what it is told */
 	uint32_t credit_bytes; /* came and not answered */
+	uint16_t client_id;
+	uint8_t answers;
+	uint8_t session_in : 2, session_out : 2;
+	bool checksum : 1, compressed : 1;
+	bool tell : 1; /* it did not leave by itself */
 };
 _Static_assert(sizeof(struct departed) == 32, "two to a line");
 #define DEPARTED_WAYS 4u

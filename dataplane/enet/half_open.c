@@ -386,8 +386,8 @@ static uint32_t half_open_leave(struct sw_enet *e, uint32_t index, const uint8_t
 		.key = departed_key(e, &half->address, half->id),
 		.connect_id = half->connect_id,
 		.client_id = half->client_id,
-		.session_in = half->session_in,
-		.session_out = half->session_out,
+		.session_in = half->session_in & WIRE_SESSION_MASK,
+		.session_out = half->session_out & WIRE_SESSION_MASK,
 		.checksum = half->checksum,
 		.compressed = half->compressed,
 	};

@@ -517,8 +517,8 @@ static void who_leaves_half_way(void **state)
 	raw_free(&raw);
 }
 
-/* A repeated DISCONNECT after the peer is gone: acknowledged for ten seconds, to whom it concerns,
- * also with acknowledgements before it; anything else of who has left draws nothing. */
+/* A repeated DISCONNECT after the peer is gone: acknowledged for half a minute, to whom it
+ * concerns, also with acknowledgements before it; anything else of who has left draws nothing. */
 static void who_has_left(void **state)
 {
 	struct sw_enet_addr other = raw_source(2);
@@ -562,10 +562,57 @@ static void who_has_left(void **state)
 	p = wire_put_command(raw_header(&client, out, 9), WIRE_DISCONNECT | WIRE_ACK_FLAG, 0xff, 7);
 	wire_put32(p, 5);
 	assert_int_equal(raw.sent_count, 0);
-	for (int i = 0; i < 10; i++)
+	for (int i = 0; i < 50; i++)
 		raw_service(&raw, 500);
 	assert_int_equal(raw_rx(&raw, &client.address, out, 12), SW_ENET_C_UNKNOWN_PEER);
 	assert_int_equal(raw.sent_count, 0);
+	raw_free(&raw);
+}
+
+/* Who was ended and still sends is told again at doubling intervals, for no fewer bytes than it is
+ * sent, in its own session only; who left by itself never. */
+static void who_was_sent_away(void **state)
+{
+	struct raw_client client;
+	uint8_t out[64], *p;
+	uint32_t told = 0, at_ms = 0;
+
+	(void)state;
+	raw_new(&raw, &(struct sw_enet_config){0});
+	assert_true(raw_connect(&raw, &client, 1, 4));
+	raw_service(&raw, 1);
+	assert_int_equal(sw_enet_disconnect(raw.engine, raw.handle, SW_ENET_DISCONNECT_NOW, 42,
+				 SW_ENET_GONE_LOCAL),
+		0);
+	raw_service(&raw, 1);
+	p = wire_put_command(raw_header(&client, out, 9), WIRE_PING | WIRE_ACK_FLAG, 0xff, 2);
+	for (uint32_t ms = 0; ms < 40000; ms++) { /* 8 bytes each ms, of which it gets 12 */
+		raw_forget(&raw);
+		assert_int_equal(raw_rx(&raw, &client.address, out, (uint32_t)(p - out)),
+			ms < 30000 ? SW_ENET_C_LEAVING : SW_ENET_C_UNKNOWN_PEER);
+		assert_true(raw.sent_count <= 1);
+		if (raw.sent_count) {
+			assert_int_equal(raw.sent[0].bytes, 12);
+			assert_int_equal(
+				raw.sent[0].data[4], WIRE_DISCONNECT | WIRE_UNSEQUENCED_FLAG);
+			assert_int_equal(wire_get32(raw.sent[0].data + 8), 42);
+			assert_int_equal(ms, told ? 50u << told : 1);
+			at_ms = ms;
+			told++;
+		}
+		if (ms == 500) {
+			client.session ^= 1;
+			raw_header(&client, out, 9);
+			assert_int_equal(
+				raw_rx(&raw, &client.address, out, 8), SW_ENET_C_WRONG_SESSION);
+			client.session ^= 1;
+			raw_header(&client, out, 9);
+		}
+		raw_service(&raw, 1);
+	}
+	assert_int_equal(told, 10);
+	assert_int_equal(at_ms, 25600);
+	assert_int_equal(raw_count(&raw, SW_ENET_C_ENDS_TOLD_AGAIN), 10);
 	raw_free(&raw);
 }
 
@@ -699,6 +746,7 @@ int main(void)
 		cmocka_unit_test(the_last_slots),
 		cmocka_unit_test(who_leaves_half_way),
 		cmocka_unit_test(who_has_left),
+		cmocka_unit_test(who_was_sent_away),
 		cmocka_unit_test(known_for_ten_minutes),
 		cmocka_unit_test(configurations),
 	};

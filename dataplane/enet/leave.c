@@ -72,6 +72,24 @@ static void leave_begin(struct sw_enet *e, uint32_t index)
 	peer->flags &= ~(uint32_t)PEER_START_LEAVING;
 }
 
+static void remember(struct sw_enet *e, const struct peer *peer, const struct peer_cold *cold)
+{
+	const struct departed who = {
+		.key = departed_key(e, &peer->address, peer->id),
+		.connect_id = peer->connect_id,
+		.data = cold->leave_data,
+		.client_id = peer->client_id,
+		.session_in = peer->session_in & WIRE_SESSION_MASK,
+		.session_out = peer->session_out & WIRE_SESSION_MASK,
+		.checksum = peer->flags & PEER_CHECKSUM,
+		.compressed = peer->flags & PEER_COMPRESSED,
+		.tell = cold->leave_reason != SW_ENET_GONE_CLIENT,
+	};
+
+	departed_note(e, &who);
+	returning_note(e, &peer->address);
+}
+
 /* What a leaving peer has to do, before its flush and after. Returns true when it has been freed.
  */
 bool leave_step(struct sw_enet *e, uint32_t index)
@@ -114,15 +132,8 @@ bool leave_step(struct sw_enet *e, uint32_t index)
 		return false;
 	}
 	count(e, SW_ENET_C_DISCONNECTED, 1);
-	departed_note(e, &(struct departed){.key = departed_key(e, &peer->address, peer->id),
-				 .connect_id = peer->connect_id,
-				 .client_id = peer->client_id,
-				 .session_in = peer->session_in,
-				 .session_out = peer->session_out,
-				 .checksum = peer->flags & PEER_CHECKSUM,
-				 .compressed = peer->flags & PEER_COMPRESSED});
-	if (!(peer->flags & PEER_PRESET)) /* who never proved anything */
-		returning_note(e, &peer->address);
+	if (!(peer->flags & PEER_PRESET)) /* who proved nothing, and understands nothing */
+		remember(e, peer, cold);
 	peer_free(e, index);
 	return true;
 }

@@ -289,6 +289,91 @@ static void a_vanished_client_returns(void **state)
 	end(world);
 }
 
+/* --- ended without hearing of it --- */
+
+enum ended { BY_US, OVERSIZE, TIMED_OUT };
+
+struct losing {
+	uint32_t left;    /* DISCONNECTs to lose */
+	uint64_t told_ms; /* when one went through */
+	struct world *world;
+};
+
+static bool lose_disconnects(void *ctx, struct netsim_address from, struct netsim_address to,
+	const uint8_t *data, size_t bytes)
+{
+	struct losing *losing = ctx;
+
+	(void)to;
+	if (from.port != 7777 || bytes < 12 ||
+		data[bytes - 8] != (WIRE_DISCONNECT | WIRE_UNSEQUENCED_FLAG))
+		return true;
+	if (losing->left) {
+		losing->left--;
+		return false;
+	}
+	losing->told_ms = netsim_now_ms(losing->world->sim);
+	return true;
+}
+
+/* The one DISCONNECT was lost, as often as it takes, or the client was suspended for so long that
+ * it was given up: it hears of it once it sends, with the number; it does not have to time out. */
+static void who_was_ended_hears_of_it(void **state)
+{
+	static const struct {
+		enum ended how;
+		uint32_t lost;
+		bool checksum, compressed;
+		uint32_t data, within_ms;
+	} cases[] = {{BY_US, 0, false, false, 42, 30}, {BY_US, 1, false, false, 42, 1000},
+		{BY_US, 3, false, false, 42, 3000}, {BY_US, 2, true, false, 42, 1500},
+		{BY_US, 2, true, true, 42, 1500}, {OVERSIZE, 2, false, true, 16, 500},
+		{TIMED_OUT, 0, false, false, 0, 100}, {TIMED_OUT, 2, true, true, 0, 1500}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct world_config config = {.engine = {.packet_bytes_max = 5000,
+						      .compression = SW_ENET_ANY,
+						      .checksum = SW_ENET_ANY,
+						      .told = {.oversize = 16}}};
+		struct world *world = world_with(config, 0);
+		struct losing losing = {.left = cases[i].lost, .world = world};
+		ENetHost *host = world_host(world, 1, cases[i].checksum);
+		uint64_t end_ms;
+
+		if (cases[i].compressed)
+			enet_host_compress_with_range_coder(host);
+		world_connect(world, host, 2);
+		assert_true(world_until(world, world_all_connected, 1000));
+		world_run(world, 1000);
+		netsim_filter_set(world->sim, lose_disconnects, &losing);
+		if (cases[i].how == BY_US) {
+			assert_int_equal(sw_enet_disconnect(world->engine, world->client[0].handle,
+						 SW_ENET_DISCONNECT_NOW, 42, SW_ENET_GONE_LOCAL),
+				0);
+		} else if (cases[i].how == OVERSIZE) {
+			world_send_up(world, 0, 0, RELIABLE, 5001);
+		} else {
+			/* with a ping under way it would give up by itself when it wakes */
+			while (!enet_list_empty(&world->client[0].peer->sentReliableCommands))
+				world_run(world, 1);
+			world->host_count = 0; /* nobody serves it */
+			assert_true(world_until(world, world_all_gone, 40000));
+			world_run(world, 10000);
+			assert_int_equal(world->client[0].reason, SW_ENET_GONE_TIMEOUT);
+			world->host_count = 1;
+		}
+		end_ms = netsim_now_ms(world->sim);
+		while (!world->client[0].gone && netsim_now_ms(world->sim) < end_ms + 40000)
+			world_run(world, 1);
+		assert_true(world->client[0].gone);
+		assert_true(losing.told_ms > 0);
+		assert_int_equal(world->client[0].gone_data, cases[i].data);
+		assert_in_range(netsim_now_ms(world->sim) - end_ms, 1, cases[i].within_ms);
+		end(world);
+	}
+}
+
 static void slow_peers_are_ended(void **state)
 {
 	struct world_config config = {.engine = {.peer_queue_bytes = 100000,
@@ -343,6 +428,7 @@ int main(void)
 		cmocka_unit_test(clients_leave_with_their_data),
 		cmocka_unit_test(the_server_ends_clients),
 		cmocka_unit_test(a_vanished_client_returns),
+		cmocka_unit_test(who_was_ended_hears_of_it),
 		cmocka_unit_test(slow_peers_are_ended),
 		cmocka_unit_test(oversize_packets_end_the_peer),
 	};
