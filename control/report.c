@@ -145,6 +145,41 @@ static enum ops_level admission_health(void *ctx, char *sentence, size_t bytes)
 	return ctl_state(ctl) == CTL_READY ? OPS_GREEN : OPS_YELLOW;
 }
 
+static bool instance(void *ctx, uint32_t slot, uint64_t now_ns, struct ops_instance *out)
+{
+	const struct ctl *ctl = ctx;
+	const struct instance_gauges *gauges = ctl->links.instance_gauges;
+	const struct config_map *map;
+	struct director_status status;
+	uint64_t end_ns;
+
+	if (slot >= director_slots(ctl->director))
+		return false;
+	director_status(ctl->director, slot, &status);
+	map = &ctl->config->maps[status.definition];
+	*out = (struct ops_instance){.map = map->name,
+		.kind = map->kind == CONFIG_MAP_ROOM ? "room" : "map",
+		.state = instance_state_name(status.state),
+		.slot = slot,
+		.generation = instance_generation(status.id),
+		.used = status.state != INSTANCE_EMPTY,
+		.running = status.running,
+		.shard = status.shard,
+		.players = status.players,
+		.players_max = map->players_max};
+	if (status.state == INSTANCE_OPEN && status.players >= map->players_max)
+		out->state = "full";
+	if (!gauges)
+		return true;
+	end_ns = counter_get(&gauges[slot].tick_end_ns);
+	out->ticks = counter_get(&gauges[slot].ticks);
+	out->skipped = counter_get(&gauges[slot].skipped);
+	out->overruns = counter_get(&gauges[slot].overruns);
+	out->tick_ns = counter_get(&gauges[slot].tick_ns);
+	out->tick_age_ns = end_ns && end_ns < now_ns ? now_ns - end_ns : 0;
+	return true;
+}
+
 static enum ops_level ready(void *ctx, char *sentence, size_t bytes)
 {
 	return admission_health(ctx, sentence, bytes);
@@ -156,6 +191,7 @@ void ctl_register(struct ctl *ctl, struct ops *ops)
 
 	ops_register_counters(ops, &ctl->set);
 	ops_register_counters(ops, adm_counters(ctl->adm));
+	ops_register_counters(ops, director_counters(ctl->director));
 	ops_register_counters(ops, redis_link_counters(ctl->redis));
 	ops_register_health(ops, "redis", redis_health, ctl);
 	ops_register_health(ops, "admission", admission_health, ctl);
@@ -163,5 +199,6 @@ void ctl_register(struct ctl *ctl, struct ops *ops)
 		known |= ctl->links.shard_last_tick_ns[s] != NULL;
 	if (known)
 		ops_register_health(ops, "shards", shards_health, ctl);
+	ops_register_instances(ops, instance, ctl);
 	ops_register_ready(ops, ready, ctl);
 }

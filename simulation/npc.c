@@ -9,6 +9,7 @@
 #include "simulation/random.h"
 #include "simulation/script/script.h"
 #include "simulation/send.h"
+#include "simulation/transfer.h"
 
 _Static_assert(SCRIPT_NAME_BYTES == CHARACTER_NAME_BYTES, "an actor's name fits either way");
 
@@ -82,7 +83,18 @@ static bool op_place(void *ctx, const char *tag, int32_t *x_mm, int32_t *y_mm)
 	return true;
 }
 
-static const struct script_ops ops = {op_actor, op_say, op_move, op_random, op_tick, op_place};
+static bool op_send(
+	void *ctx, uint64_t player, const char *map, bool has_position, int32_t x_mm, int32_t y_mm)
+{
+	struct sim_map *m = ctx;
+	uint32_t slot = sim_slot_of_handle(m, player);
+	const struct sim_spawn spawn = {.has_position = has_position, .x_mm = x_mm, .y_mm = y_mm};
+
+	return slot < m->player_slots && sim_player_transfer(m, slot, map, &spawn);
+}
+
+static const struct script_ops ops = {
+	op_actor, op_say, op_move, op_random, op_tick, op_place, op_send};
 
 /* ---- set-up ---- */
 

@@ -24,6 +24,7 @@ static void on_event(void *ctx, struct swc_client *client, const struct swc_even
 		break;
 	case SWC_EVENT_JOINED:
 		bot->joined = true;
+		bot->joins++;
 		break;
 	case SWC_EVENT_DETAIL:
 		bot->detailed = true;
@@ -93,16 +94,32 @@ int bot_open(struct bot *bot, uint32_t index, const struct options *options,
 	return status;
 }
 
+/* The NPC to click: of --click until it has spoken, of --travel always. */
+static const struct swc_actor *npc_wanted(const struct bot *bot)
+{
+	const char *travel = bot->options->travel;
+
+	if (bot->npc_actor && !bot->has_dialogue)
+		return swc_actor_find(bot->client, bot->npc_actor);
+	for (uint32_t i = 0; travel && i < swc_actors(bot->client); i++) {
+		const struct swc_actor *actor = swc_actor_at(bot->client, i);
+
+		if (actor->kind == SWC_NPC && !strcmp(actor->name, travel))
+			return actor;
+	}
+	return NULL;
+}
+
 /* Walks to the NPC and clicks it once a second until it speaks. Returns whether it had something to
  * do. */
 static bool go_and_click(struct bot *bot, uint64_t now_ns)
 {
 	const struct swc_self *self = swc_self(bot->client);
-	const struct swc_actor *npc = swc_actor_find(bot->client, bot->npc_actor);
+	const struct swc_actor *npc = npc_wanted(bot);
 	int64_t x, y;
 	int dx, dy;
 
-	if (!bot->npc_actor || !npc || bot->has_dialogue)
+	if (!npc)
 		return false;
 	x = (int64_t)npc->x_mm - self->x_mm;
 	y = (int64_t)npc->y_mm - self->y_mm;
@@ -127,7 +144,7 @@ static bool go_and_click(struct bot *bot, uint64_t now_ns)
 	if (now_ns >= bot->click_ns) {
 		bot->click_ns = now_ns + NS_PER_S;
 		bot->clicks++;
-		swc_click(bot->client, bot->npc_actor);
+		swc_click(bot->client, npc->actor_id);
 	}
 	return true;
 }
@@ -192,6 +209,8 @@ static const char *wrong(const struct bot *bot)
 		return "got messages that cannot be read";
 	if (bot->players_entered < options->expect_enters)
 		return "saw too few players come";
+	if (bot->joins < options->expect_moves + 1)
+		return "changed maps too seldom";
 	if (!bot->index && options->click && !bot->has_dialogue)
 		return "got no answer from the NPC";
 	if (bot->mismatch[0])

@@ -23,6 +23,7 @@ struct bot {
 	char end_text[256];
 	uint32_t players_entered, actors_left;
 	uint64_t now_ns, update_ns, silence_ns_max; /* longest time between two updates */
+	uint32_t joins;                             /* maps joined on this connection */
 	/* clicking */
 	uint32_t npc_actor;
 	uint64_t click_ns; /* when it may click (again) */

@@ -17,6 +17,7 @@
 	X("seed", seed, 0, UINT64_MAX, "of the random walk (1)")                                   \
 	X("connects-per-s", connects_per_s, 1, 1000000, "bots started a second (50)")              \
 	X("expect-enters", expect_enters, 0, UINT32_MAX, "each bot must see so many come")         \
+	X("expect-moves", expect_moves, 0, 1000000, "each bot must change maps so often")          \
 	X("expect-leaves", expect_leaves, 0, UINT32_MAX, "all together must see so many go")       \
 	X("protocol-version", protocol_version, 0, UINT32_MAX, "another than this client's")
 
@@ -32,6 +33,7 @@
 	X("report", report, "FILE", "write a JSON report")                                         \
 	X("expect-positions", expect_positions, "FILE", "join where that report's bots ended")     \
 	X("click", click, "NAME", "the first bot walks to this NPC and clicks it")                 \
+	X("travel", travel, "NAME", "all bots click NPCs of this name, on each map they come to")  \
 	X("maps", maps, "FOLDER", "map files (.tmj), so that walls are known")                     \
 	X("walk", walk, "HOW", "random (default) or still")                                        \
 	X("expect-refused", refused, "REASON", "well if refused so, e.g. TICKET_USED")             \
@@ -42,8 +44,8 @@
 	X("checksum", checksum, "ENet's CRC-32, if the server has it on")
 
 struct strings {
-	const char *server, *tickets, *report, *expect_positions, *click, *maps, *walk, *refused,
-		*disconnect;
+	const char *server, *tickets, *report, *expect_positions, *click, *travel, *maps, *walk,
+		*refused, *disconnect;
 };
 
 enum option_id {
@@ -132,6 +134,7 @@ static bool complete(struct options *options, const struct strings *strings)
 	options->report = strings->report;
 	options->expect_positions = strings->expect_positions;
 	options->click = strings->click;
+	options->travel = strings->travel;
 	options->maps = strings->maps;
 	options->still = strings->walk && !strcmp(strings->walk, "still");
 	return reason("expect-refused", strings->refused, &options->expect_refused) &&

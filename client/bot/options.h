@@ -8,13 +8,13 @@
 #define REASON_ANY UINT32_MAX
 
 struct options {
-	const char *server, *tickets, *report, *expect_positions, *click, *maps;
+	const char *server, *tickets, *report, *expect_positions, *click, *travel, *maps;
 	uint16_t port;
 	uint32_t bots, first_ticket;
 	uint64_t run_ns; /* 0: until SIGINT */
 	uint64_t stand_still_last_ns, leave_over_ns, connect_timeout_ns;
 	uint32_t connects_per_s;
-	uint32_t expect_enters, expect_leaves;
+	uint32_t expect_enters, expect_leaves, expect_moves;
 	uint32_t expect_refused,
 		expect_disconnect; /* enum sw_disconnect_reason; REASON_ANY: none */
 	uint32_t protocol_version;

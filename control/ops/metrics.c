@@ -136,6 +136,41 @@ static void print_component(void *ctx, const char *name, enum ops_level level, c
 	fprintf(out, "stormweir_health{component=\"%s\"} %d\n", name, level);
 }
 
+/* Of a running instance. X(metric, kind, help, format, value) */
+// clang-format off
+#define INSTANCE_METRICS(X)                                                                        \
+	X("players", "gauge", "players sent to the instance and not left yet", "%.0f", (double)i.players) \
+	X("tick_seconds", "gauge", "shard time of the last tick", "%.9f", (double)i.tick_ns * 1e-9) \
+	X("ticks_total", "counter", "ticks run in the slot, over all its instances", "%.0f", (double)i.ticks) \
+	X("ticks_skipped_total", "counter", "ticks left out because the one before ended a period late", "%.0f", (double)i.skipped) \
+	X("tick_overruns_total", "counter", "ticks that took longer than their period", "%.0f", (double)i.overruns)
+// clang-format on
+
+static void print_instances(const struct ops *ops, uint64_t now_ns, FILE *out)
+{
+	struct ops_instance i;
+
+#define PRINT(metric, kind, help, format, value)                                                   \
+	fprintf(out, "# HELP stormweir_instance_" metric " " help "\n"                             \
+		     "# TYPE stormweir_instance_" metric " " kind "\n");                           \
+	for (uint32_t slot = 0; ops->instances(ops->instances_ctx, slot, now_ns, &i); slot++)      \
+		if (i.running)                                                                     \
+			fprintf(out,                                                               \
+				"stormweir_instance_" metric                                       \
+				"{map=\"%s\",slot=\"%u\",shard=\"%u\"} " format "\n",              \
+				i.map, i.slot, i.shard, value);
+	INSTANCE_METRICS(PRINT)
+#undef PRINT
+	fputs("# HELP stormweir_instances_by_state slots of a map whose instance is in that state\n"
+	      "# TYPE stormweir_instances_by_state gauge\n",
+		out);
+	/* A slot is one sample, so that nobody has to add: its map and state are labels. */
+	for (uint32_t slot = 0; ops->instances(ops->instances_ctx, slot, now_ns, &i); slot++)
+		fprintf(out,
+			"stormweir_instances_by_state{map=\"%s\",slot=\"%u\",state=\"%s\"} 1\n",
+			i.map, i.slot, i.state);
+}
+
 void ops_metrics(const struct ops *ops, uint64_t now_ns, FILE *out)
 {
 	bool seen;
@@ -162,4 +197,6 @@ void ops_metrics(const struct ops *ops, uint64_t now_ns, FILE *out)
 		if (!seen)
 			print_histograms(ops, i, out);
 	}
+	if (ops->instances)
+		print_instances(ops, now_ns, out);
 }

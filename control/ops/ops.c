@@ -58,6 +58,13 @@ void ops_register_health(struct ops *ops, const char *name, ops_health_fn *fn, v
 	ops->components[ops->component_count++] = (struct ops_component){name, fn, ctx};
 }
 
+void ops_register_instances(struct ops *ops, ops_instance_fn *fn, void *ctx)
+{
+	CHECK(!ops->daemon && !ops->instances);
+	ops->instances = fn;
+	ops->instances_ctx = ctx;
+}
+
 void ops_register_ready(struct ops *ops, ops_health_fn *fn, void *ctx)
 {
 	CHECK(!ops->daemon && !ops->ready.fn);

@@ -4,7 +4,7 @@
  *   /metrics  every registered counter and histogram, in Prometheus' text format
  *   /health   200 while no component is red, else 503; JSON: one state and one sentence each
  *   /ready    200 while players can be let in, else 503; one line of text
- *   /status   JSON for swctl status: node, uptime, health, counters, histograms
+ *   /status   JSON for swctl status: node, uptime, health, map instances, counters, histograms
  *
  * Build the registry first, start after: what is registered must outlive ops_stop. It reads atomics
  * and calls the health functions, and touches nothing else of any thread. */
@@ -45,6 +45,24 @@ void ops_register_health(struct ops *ops, const char *name, ops_health_fn *fn, v
 /* Whether players can be let in; any level but green is "not ready". May be registered once;
  * without it the node is ready while it is not red. */
 void ops_register_ready(struct ops *ops, ops_health_fn *fn, void *ctx);
+
+/* One running copy of a map. Names are borrowed. */
+struct ops_instance {
+	const char *map, *kind, *state;
+	uint32_t slot, generation;
+	bool used;    /* false: a free slot, of which nothing else is said */
+	bool running; /* on a shard */
+	uint32_t shard;
+	uint64_t players, players_max;
+	uint64_t ticks, skipped, overruns; /* of the slot, over all its instances */
+	uint64_t tick_ns;                  /* the last tick's work; 0: none yet */
+	uint64_t tick_age_ns;              /* since it ended */
+};
+
+/* Called on the HTTP thread: reads atomics only. Fills *out for a slot; false past the last. */
+typedef bool ops_instance_fn(void *ctx, uint32_t slot, uint64_t now_ns, struct ops_instance *out);
+/* May be registered once. */
+void ops_register_instances(struct ops *ops, ops_instance_fn *fn, void *ctx);
 
 /* Starts to answer. Returns 0, or a negative errno after a sentence in errors: the address is not
  * loopback (-EPERM), the port is taken (-EADDRINUSE), ... config must outlive ops_stop. Port 0

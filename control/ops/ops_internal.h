@@ -20,6 +20,8 @@ struct ops {
 	struct histogram_ref *histograms;
 	struct ops_component *components;
 	uint32_t set_count, histogram_count, component_count;
+	ops_instance_fn *instances; /* NULL: not registered */
+	void *instances_ctx;
 	struct ops_component ready; /* fn NULL: not registered */
 	uint64_t started_ns;
 	struct MHD_Daemon *daemon;

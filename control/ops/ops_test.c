@@ -48,6 +48,30 @@ static enum ops_level health(void *ctx, char *sentence, size_t bytes)
 	return level;
 }
 
+static bool instance(void *ctx, uint32_t slot, uint64_t now_ns, struct ops_instance *out)
+{
+	(void)ctx;
+	(void)now_ns;
+	*out = (struct ops_instance){.map = slot ? "arena" : "meadow",
+		.kind = slot ? "room" : "map",
+		.state = slot == 2 ? "empty"
+			 : slot    ? "warm"
+				   : "open",
+		.slot = slot,
+		.generation = 4,
+		.used = slot < 2,
+		.running = slot == 0,
+		.shard = 1,
+		.players = 7,
+		.players_max = 9,
+		.ticks = 100,
+		.skipped = 2,
+		.overruns = 3,
+		.tick_ns = 1500000,
+		.tick_age_ns = 20000000};
+	return slot < 3;
+}
+
 struct rig {
 	struct sw_config config;
 	struct ops *ops;
@@ -71,6 +95,7 @@ static void rig_start(struct rig *rig)
 	ops_register_health(rig->ops, "redis", health, &levels[0]);
 	ops_register_health(rig->ops, "postgres", health, &levels[1]);
 	ops_register_ready(rig->ops, health, &levels[2]);
+	ops_register_instances(rig->ops, instance, NULL);
 	assert_int_equal(ops_start(rig->ops, &rig->config, stderr), 0);
 	snprintf(rig->address, sizeof(rig->address), "127.0.0.1:%u", ops_port(rig->ops));
 }
@@ -130,6 +155,16 @@ static void test_metrics(void **state)
 		"stormweir_test_burst_frames_count{thread=\"0\"} 4\n",
 		"stormweir_health{component=\"redis\"} 0\n",
 		"stormweir_health{component=\"postgres\"} 2\n",
+		"# TYPE stormweir_instance_players gauge\n"
+		"stormweir_instance_players{map=\"meadow\",slot=\"0\",shard=\"1\"} 7\n"
+		"# HELP",
+		"stormweir_instance_tick_seconds{map=\"meadow\",slot=\"0\",shard=\"1\"} "
+		"0.001500000\n",
+		"# TYPE stormweir_instance_tick_overruns_total counter\n"
+		"stormweir_instance_tick_overruns_total{map=\"meadow\",slot=\"0\",shard=\"1\"} 3\n",
+		"stormweir_instances_by_state{map=\"meadow\",slot=\"0\",state=\"open\"} 1\n"
+		"stormweir_instances_by_state{map=\"arena\",slot=\"1\",state=\"warm\"} 1\n"
+		"stormweir_instances_by_state{map=\"arena\",slot=\"2\",state=\"empty\"} 1\n",
 	};
 	struct rig rig;
 	char *body;
@@ -220,6 +255,14 @@ static void test_status(void **state)
 	assert_int_equal(json_integer_value(json_object_get(histogram, "p50_below_ns")), 1024);
 	assert_int_equal(json_integer_value(json_object_get(histogram, "p99_below_ns")), 1024);
 	assert_int_equal(json_integer_value(json_object_get(histogram, "max_below_ns")), 1 << 20);
+	assert_int_equal(json_array_size(json_object_get(root, "instances")), 2);
+	thread = json_array_get(json_object_get(root, "instances"), 0);
+	assert_string_equal(json_string_value(json_object_get(thread, "map")), "meadow");
+	assert_int_equal(json_integer_value(json_object_get(thread, "tick_overruns")), 3);
+	assert_int_equal(json_integer_value(json_object_get(thread, "tick_age_ms")), 20);
+	thread = json_array_get(json_object_get(root, "instances"), 1);
+	assert_string_equal(json_string_value(json_object_get(thread, "state")), "warm");
+	assert_null(json_object_get(thread, "shard"));
 	json_decref(root);
 	rig_stop(&rig);
 }

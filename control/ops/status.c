@@ -107,6 +107,32 @@ static void add_histogram(json_t *root, const struct histogram_ref *ref)
 			(json_int_t)ops_quantile_ns(bucket, 1.0)));
 }
 
+static json_t *instances_json(const struct ops *ops, uint64_t now_ns)
+{
+	json_t *list = json_array();
+	struct ops_instance i;
+
+	for (uint32_t slot = 0; ops->instances(ops->instances_ctx, slot, now_ns, &i); slot++) {
+		json_t *one;
+
+		if (!i.used)
+			continue;
+		one = json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:I}", "map", i.map, "kind", i.kind,
+			"state", i.state, "slot", (json_int_t)i.slot, "generation",
+			(json_int_t)i.generation, "players", (json_int_t)i.players, "players_max",
+			(json_int_t)i.players_max);
+		if (i.running)
+			json_object_update_new(one,
+				json_pack("{s:I, s:I, s:I, s:I, s:I, s:I}", "shard",
+					(json_int_t)i.shard, "ticks", (json_int_t)i.ticks,
+					"ticks_skipped", (json_int_t)i.skipped, "tick_overruns",
+					(json_int_t)i.overruns, "tick_ns", (json_int_t)i.tick_ns,
+					"tick_age_ms", (json_int_t)(i.tick_age_ns / NS_PER_MS)));
+		json_array_append_new(list, one);
+	}
+	return list;
+}
+
 void ops_status_json(const struct ops *ops, uint64_t now_ns, FILE *out)
 {
 	json_t *root = json_pack("{s:s, s:I, s:{}, s:{}}", "node", ops->config->node.name,
@@ -114,6 +140,8 @@ void ops_status_json(const struct ops *ops, uint64_t now_ns, FILE *out)
 		"histograms");
 
 	add_health(ops, root);
+	if (ops->instances)
+		json_object_set_new(root, "instances", instances_json(ops, now_ns));
 	for (uint32_t i = 0; i < ops->set_count; i++) {
 		const struct counter_set *set = ops->sets[i];
 		json_t *thread = thread_object(root, "counters", set->group, set->index);

@@ -150,6 +150,39 @@ static void print_shards(const json_t *root)
 	}
 }
 
+static void print_instances(const json_t *root)
+{
+	const json_t *list = json_object_get(root, "instances"), *one;
+	char place[32], tick[32], age[32];
+	size_t i;
+
+	if (!json_array_size(list))
+		return;
+	printf("\n%-16s %-8s %-9s %-6s %14s %10s %9s %9s  %s\n", "map", "instance", "state",
+		"shard", "players", "last tick", "overruns", "skipped", "ended");
+	json_array_foreach((json_t *)(uintptr_t)list, i, one)
+	{
+		bool running = json_object_get(one, "shard") != NULL;
+
+		snprintf(place, sizeof(place), "%" JSON_INTEGER_FORMAT ".%" JSON_INTEGER_FORMAT,
+			number_of(one, "slot"), number_of(one, "generation"));
+		printf("%-16s %-8s %-9s", text_of(one, "map"), place, text_of(one, "state"));
+		if (!running) {
+			printf(" -\n");
+			continue;
+		}
+		snprintf(tick, sizeof(tick), "%.0f us", (double)number_of(one, "tick_ns") / 1e3);
+		snprintf(age, sizeof(age), "%" JSON_INTEGER_FORMAT " ms ago",
+			number_of(one, "tick_age_ms"));
+		printf(" %-6" JSON_INTEGER_FORMAT " %6" JSON_INTEGER_FORMAT
+		       " of %-4" JSON_INTEGER_FORMAT " %10s %9" JSON_INTEGER_FORMAT
+		       " %9" JSON_INTEGER_FORMAT "  %s\n",
+			number_of(one, "shard"), number_of(one, "players"),
+			number_of(one, "players_max"), tick, number_of(one, "tick_overruns"),
+			number_of(one, "ticks_skipped"), age);
+	}
+}
+
 static void print_status(const json_t *root)
 {
 	const json_t *components = json_object_get(root, "components"), *component;
@@ -175,6 +208,7 @@ static void print_status(const json_t *root)
 		sum_of(root, "admission", "players"), sum_of(root, "admission", "sessions"),
 		sum_of(root, "enet", "peers"), sum_of(root, "world", "saves_pending"));
 	print_shards(root);
+	print_instances(root);
 }
 
 int swctl_status(int argc, char **argv)

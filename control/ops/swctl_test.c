@@ -137,6 +137,24 @@ static enum ops_level health(void *ctx, char *sentence, size_t bytes)
 	return level;
 }
 
+static bool instance(void *ctx, uint32_t slot, uint64_t now_ns, struct ops_instance *out)
+{
+	(void)ctx;
+	(void)now_ns;
+	*out = (struct ops_instance){.map = slot ? "arena" : "meadow",
+		.kind = slot ? "room" : "map",
+		.state = slot ? "warm" : "full",
+		.slot = slot,
+		.generation = 4,
+		.used = true,
+		.running = !slot,
+		.shard = 1,
+		.players = 9,
+		.players_max = 9,
+		.tick_ns = 1500000};
+	return slot < 2;
+}
+
 static void test_status(void **state)
 {
 	static const struct counter_desc descs[] = {{"players", "", COUNTER_GAUGE},
@@ -156,6 +174,7 @@ static void test_status(void **state)
 	for (level = OPS_GREEN; level <= OPS_RED; level++) {
 		ops = ops_new();
 		ops_register_health(ops, "redis", health, NULL);
+		ops_register_instances(ops, instance, NULL);
 		ops_register_counters(ops, &shard);
 		ops_register_counters(ops, &admission);
 		ops_register_histogram(ops, &refs[0]);
@@ -168,6 +187,9 @@ static void test_status(void **state)
 		assert_non_null(strstr(output, "3456"));
 		assert_non_null(strstr(output, "<131 us"));
 		assert_non_null(strstr(output, "  interest\n"));
+		assert_non_null(strstr(output, "meadow           0.4      full      1"));
+		assert_non_null(strstr(output, "9 of 9       1500 us"));
+		assert_non_null(strstr(output, "arena            1.4      warm      -\n"));
 		assert_null(strchr(output, '\033')); /* not a terminal, and no smuggling */
 		run("status --json --http 127.0.0.1:%u", ops_port(ops));
 		assert_int_equal(output[0], '{');

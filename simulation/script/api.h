@@ -33,6 +33,8 @@ enum script_right {
 		"a line of dialogue to one player; false if the player is gone")                   \
 	X(WALK,     "npc:walk",       LIVE,    "npc:walk(dx, dy)",                                 \
 		"walks in that direction for this tick; length 1 is full speed, longer is cut to 1") \
+	X(SEND,     "npc:send",       LIVE,    "npc:send(player, map [, x, y])",                   \
+		"moves a player to another map of this node, to its spawn point or to x, y in metres; false if the player is gone or leaves already. Where the map cannot be had, the player comes back") \
 	X(LOG,      "log",            READ,    "log(...)",                                         \
 		"a line for the server's log; print is the same")
 // clang-format on

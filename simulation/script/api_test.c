@@ -21,6 +21,7 @@ static const char *const uses[SCRIPT_CALL_COUNT] = {
 	[SCRIPT_CALL_RANDOM] = "math.random(6)",
 	[SCRIPT_CALL_SAY] = "other:say(other, 'hello')",
 	[SCRIPT_CALL_WALK] = "other:walk(1, 0)",
+	[SCRIPT_CALL_SEND] = "other:send(other, 'cave', 1, 2)",
 	[SCRIPT_CALL_LOG] = "log('x')",
 };
 
@@ -111,6 +112,42 @@ static const char play[] =
 	"  npc:say(player, table.concat(out, ' ') .. tostring({}) .. math.random(0))\n"
 	"  npc:walk(math.random() - 0.5, math.random(-1, 1))\n"
 	"end }";
+
+static void players_are_sent(void **unused)
+{
+	static const struct {
+		const char *body, *sent; /* sent NULL: an error */
+	} rows[] = {
+		{"assert(npc:send(player, 'cave'))", "cave 0 0 0"},
+		{"assert(npc:send(player, 'cave', 1.5, 2))", "cave 1 1500 2000"},
+		{"assert(not npc:send(npc, 'cave'))", "cave 0 0 0"},
+		{"npc:send(player, '')", NULL},
+		{"npc:send(player, ('x'):rep(32))", NULL},
+		{"npc:send(player, 'a\\0b')", NULL},
+		{"npc:send(player, 'cave', 1)", NULL},
+		{"npc:send(player, 'cave', 0/0, 1)", NULL},
+		{"npc:send(player)", NULL},
+		{"npc:send()", NULL},
+	};
+	struct test_host host;
+
+	(void)unused;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char source[256];
+		enum script_result result;
+
+		test_host_start(&host, 4 << 20);
+		snprintf(source, sizeof(source),
+			"npc { name = 'a', x = 1, y = 1, on_click = function(npc, player) %s end }",
+			rows[i].body);
+		test_host_load_ok(&host, source);
+		result = script_vm_click(host.vm, 0, TEST_PLAYER);
+		if ((result == SCRIPT_OK) != (rows[i].sent != NULL) ||
+			strcmp(host.sent, rows[i].sent ? rows[i].sent : ""))
+			fail_msg("%s: \"%s\", %s", rows[i].body, host.sent, test_host_error(&host));
+		test_host_stop(&host);
+	}
+}
 
 static void same_seed_same_play(void **unused)
 {
@@ -356,6 +393,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(permissions),
 		cmocka_unit_test(rights_of_contexts),
+		cmocka_unit_test(players_are_sent),
 		cmocka_unit_test(same_seed_same_play),
 		cmocka_unit_test(the_api_works),
 		cmocka_unit_test(actors_that_are_gone),

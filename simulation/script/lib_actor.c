@@ -248,6 +248,30 @@ static int npc_walk(lua_State *state)
 	return 0;
 }
 
+static int npc_send(lua_State *state)
+{
+	struct script_vm *vm = script_check_call(state, SCRIPT_CALL_SEND);
+	struct actor_object *who = object(state, 2);
+	bool has_position = !lua_isnoneornil(state, 4), sent;
+	double x = 0, y = 0;
+	size_t bytes;
+	const char *map = luaL_checklstring(state, 3, &bytes);
+
+	self_npc(state, vm, "send");
+	luaL_argcheck(state, bytes >= 1 && bytes < SCRIPT_NAME_BYTES && strlen(map) == bytes, 3,
+		"not the name of a map");
+	if (has_position) {
+		x = luaL_checknumber(state, 4);
+		y = luaL_checknumber(state, 5);
+		luaL_argcheck(state, fabs(x) <= 1e6 && fabs(y) <= 1e6, 4, "not a place");
+	}
+	sent = vm->ops->send(vm->ctx, handle_of(vm, who), map, has_position,
+		(int32_t)lround(x * 1000), (int32_t)lround(y * 1000));
+	counter_add(&vm->values[SCRIPT_COUNT_SENDS], sent);
+	lua_pushboolean(state, sent);
+	return 1;
+}
+
 void script_actors_open(lua_State *state)
 {
 	lua_createtable(state, 0, 8); /* names */
@@ -261,6 +285,8 @@ void script_actors_open(lua_State *state)
 	lua_setfield(state, -2, "say");
 	lua_pushcfunction(state, npc_walk);
 	lua_setfield(state, -2, "walk");
+	lua_pushcfunction(state, npc_send);
+	lua_setfield(state, -2, "send");
 
 	lua_createtable(state, 0, 4); /* metatable */
 	lua_pushvalue(state, -2);

@@ -92,6 +92,10 @@ struct script_ops {
 	uint32_t (*tick)(void *ctx);
 	/* Where the map's designer put an NPC of that tag; false: nowhere. Inside script_vm_load. */
 	bool (*place)(void *ctx, const char *tag, int32_t *x_mm, int32_t *y_mm);
+	/* Sends a player to the map of that name (1..SCRIPT_NAME_BYTES - 1 bytes), to a place on it
+	 * if has_position. false: the player is gone, or leaves already. */
+	bool (*send)(void *ctx, uint64_t player, const char *map, bool has_position, int32_t x_mm,
+		int32_t y_mm);
 };
 
 /* script_watchdog: the one thread that ends overdue handlers, for all VMs of the process. Every
@@ -207,6 +211,7 @@ bool script_vm_text_pop(struct script_vm *vm, struct script_text *text);
 	X(CLICKS,       "clicks",       COUNTER_SUM,   "on_click handlers called")                 \
 	X(TICKS,        "ticks",        COUNTER_SUM,   "on_tick handlers called")                  \
 	X(SAYS,         "says",         COUNTER_SUM,   "dialogue lines sent to players")           \
+	X(SENDS,        "sends",        COUNTER_SUM,   "players sent to another map")              \
 	X(MOVES,        "moves",        COUNTER_SUM,   "walking intents set")                      \
 	X(TEXTS_LOST,   "texts_lost",   COUNTER_SUM,   "log lines and errors dropped: the log thread was behind") \
 	X(SIGNALS,      "signals",      COUNTER_SUM,   "times the watchdog interrupted an overdue handler") \

@@ -71,8 +71,17 @@ static bool host_place(void *ctx, const char *tag, int32_t *x_mm, int32_t *y_mm)
 	return strcmp(tag, "wall") != 0; /* everywhere but there */
 }
 
+static bool host_send(
+	void *ctx, uint64_t player, const char *map, bool has_position, int32_t x_mm, int32_t y_mm)
+{
+	struct test_host *host = ctx;
+
+	snprintf(host->sent, sizeof(host->sent), "%s %d %d %d", map, has_position, x_mm, y_mm);
+	return player == TEST_PLAYER;
+}
+
 static const struct script_ops ops = {
-	host_actor, host_say, host_move, host_random, host_tick, host_place};
+	host_actor, host_say, host_move, host_random, host_tick, host_place, host_send};
 
 /* A test that failed could not stop its own: the next one does. */
 static struct test_host leftover;

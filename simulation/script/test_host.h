@@ -15,7 +15,8 @@ struct test_host {
 	uint32_t says, moves;
 	int8_t dx, dy;
 	char said[SCRIPT_SAY_BYTES + 1];
-	char error[SCRIPT_TEXT_BYTES]; /* of the last load */
+	char sent[SCRIPT_NAME_BYTES + 40]; /* map, has_position, x_mm, y_mm */
+	char error[SCRIPT_TEXT_BYTES];     /* of the last load */
 };
 
 /* Starts a watchdog and a VM. Fails the test when it cannot. */

@@ -68,8 +68,20 @@ static bool stage_place(void *ctx, const char *tag, int32_t *x_mm, int32_t *y_mm
 	return true;
 }
 
+static bool stage_send(
+	void *ctx, uint64_t player, const char *map, bool has_position, int32_t x_mm, int32_t y_mm)
+{
+	struct stage *stage = ctx;
+
+	printf("%s goes to %s", player == PLAYER ? stage->player.name : "?", map);
+	if (has_position)
+		printf(", %.3f, %.3f m", x_mm / 1000.0, y_mm / 1000.0);
+	printf("\n");
+	return player == PLAYER;
+}
+
 static const struct script_ops ops = {
-	stage_actor, stage_say, stage_move, stage_random, stage_tick, stage_place};
+	stage_actor, stage_say, stage_move, stage_random, stage_tick, stage_place, stage_send};
 
 static void print_texts(struct script_vm *vm)
 {
