@@ -51,6 +51,13 @@ static void each_stage_has_its_own(void **state)
 		client_reliable(&client, "\x01hello", 6);
 	assert_true(step(&world, 0));
 	assert_int_equal(counted(&world, DP_C_CYCLES_IDLE), before);
+	/* A measured turn is among these. */
+	for (uint32_t i = 0; i < 2 * DP_CYCLES_TURNS; i++) {
+		client_reliable(&client, "\x01hello", 6);
+		assert_true(step(&world, 0));
+		client_read(&client);
+		drain(&world, world.links.to_control);
+	}
 	for (uint32_t s = 0; s < DP_STAGE_COUNT; s++)
 		assert_true(counted(&world, (enum dp_counter)(DP_C_CYCLES_RING + s)) > 0);
 	/* One delivery in 64 turns is timed. */

@@ -174,14 +174,20 @@ static struct wire_way *way_of(struct dp_wire *wire, uint32_t peer_index)
 	return peer_index == SW_ENET_NO_PEER ? &wire->stateless : &wire->ways[peer_index];
 }
 
-/* For an answer to the datagram that the engine works on. */
-static __attribute__((noinline)) void stateless_way(struct dp_wire *wire)
+/* For an answer to the datagram that the engine works on. False: it is for somebody else, and only
+ * a frame of his could tell the next hop. */
+static __attribute__((noinline)) bool stateless_way(
+	struct dp_wire *wire, const struct sw_enet_addr *to)
 {
 	struct wire_way *way = &wire->stateless;
+	const struct sw_enet_addr *from = &wire->datagram[wire->current].from;
 
+	if (from->port != to->port || memcmp(from->ip, to->ip, sizeof(from->ip)) != 0)
+		return false;
 	way->queue = wire->reply_index;
 	packet_link_back(
 		&way->link, &wire->queue[way->queue].port->local, &wire->packet[wire->current]);
+	return true;
 }
 
 static uint8_t *tx_begin(void *ctx, uint32_t peer_index, const struct sw_enet_addr *to,
@@ -192,9 +198,9 @@ static uint8_t *tx_begin(void *ctx, uint32_t peer_index, const struct sw_enet_ad
 	struct wire_queue *queue;
 	struct rte_mbuf *mbuf;
 
-	(void)to; /* the datagram being worked on, or the peer's last, says more */
-	if (peer_index == SW_ENET_NO_PEER)
-		stateless_way(wire);
+	/* the datagram being worked on, or the peer's last, says more than its address */
+	if (peer_index == SW_ENET_NO_PEER && !stateless_way(wire, to))
+		return NULL;
 	queue = &wire->queue[way->queue];
 	/* dp_port_open has sized the buffers for enet.mtu. */
 	DCHECK(way->link.bytes + bytes_max <= queue->port->frame_bytes_max);
