@@ -337,6 +337,60 @@ static void one_datagram_for_all(void **state)
 	raw_free(&raw);
 }
 
+static void say(uint32_t flags, uint32_t bytes)
+{
+	assert_int_equal(sw_enet_send(raw.engine, raw.handle, 0, flags, payload, bytes), 0);
+}
+
+/* What is sent unreliable goes into its datagram at once, and the datagram is sent by the next
+ * service: behind it comes what is queued later, in order; acknowledgements that do not fit any
+ * more go in the next one, all of them; who is ended meanwhile is not sent it. */
+static void a_datagram_stays_open(void **state)
+{
+	const uint8_t order[] = {WIRE_SEND_UNRELIABLE, WIRE_SEND_RELIABLE, WIRE_SEND_UNRELIABLE};
+	uint32_t at = 4;
+
+	(void)state;
+	begin((struct sw_enet_config){0});
+	say(0, 5);
+	assert_non_null(raw.open);
+	say(SW_ENET_RELIABLE, 5);
+	say(0, 5);
+	raw_service(&raw, 0);
+	assert_null(raw.open);
+	assert_int_equal(raw.sent_count, 1);
+	for (uint32_t i = 0; i < 3; i++) {
+		assert_int_equal(raw.sent[0].data[at] & WIRE_COMMAND_MASK, order[i]);
+		at += 5 + (order[i] == WIRE_SEND_RELIABLE ? WIRE_SEND_RELIABLE_BYTES
+							  : WIRE_SEND_UNRELIABLE_BYTES);
+	}
+	assert_int_equal(raw.sent[0].bytes, at);
+	raw_free(&raw);
+
+	begin((struct sw_enet_config){0});
+	say(0, 1400 - 4 - WIRE_SEND_UNRELIABLE_BYTES - 12); /* room for one more, not for two */
+	reliable(0, 1, 1);
+	reliable(0, 2, 1);
+	raw_service(&raw, 0);
+	assert_int_equal(raw.sent_count, 2);
+	assert_int_equal(raw.sent[0].bytes, 1400 - 12);
+	assert_int_equal(raw.sent[1].bytes, 4 + 2 * WIRE_ACKNOWLEDGE_BYTES);
+	assert_int_equal(wire_get16(raw.sent[1].data + 8), 1);
+	assert_int_equal(wire_get16(raw.sent[1].data + 8 + WIRE_ACKNOWLEDGE_BYTES), 2);
+	raw_free(&raw);
+
+	begin((struct sw_enet_config){0});
+	say(0, 5);
+	assert_int_equal(sw_enet_disconnect(raw.engine, raw.handle, SW_ENET_DISCONNECT_NOW, 9,
+				 SW_ENET_GONE_LOCAL),
+		0);
+	raw_service(&raw, 0);
+	assert_null(raw.open);
+	assert_int_equal(raw.sent_count, 1);
+	assert_int_equal(raw.sent[0].data[4] & WIRE_COMMAND_MASK, WIRE_DISCONNECT);
+	raw_free(&raw);
+}
+
 /* A transmit ring that is full: a service does not ask for a buffer for each of many peers, and
  * everyone is answered once there is room, in any order. */
 static void a_full_way_out(void **state)
@@ -397,6 +451,7 @@ int main(void)
 		cmocka_unit_test(nothing_before_connected),
 		cmocka_unit_test(leaving_is_acknowledged_first),
 		cmocka_unit_test(one_datagram_for_all),
+		cmocka_unit_test(a_datagram_stays_open),
 		cmocka_unit_test(a_full_way_out),
 		cmocka_unit_test(send_says_why_not),
 	};
