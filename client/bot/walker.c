@@ -46,16 +46,19 @@ bool walker_blocked(struct walker *walker, const struct swc_self *self)
 void walker_step(struct walker *walker, const struct swc_self *self, uint64_t now_ns)
 {
 	int64_t edge_x = self->width_mm / 8, edge_y = self->height_mm / 8;
+	bool blocked = walker_blocked(walker, self);
 
-	if (!walker_blocked(walker, self) && now_ns < walker->until_ns)
+	if (!blocked && now_ns < walker->until_ns)
 		return;
 	walker->until_ns = now_ns + (500 + next(&walker->random) % 2500) * NS_PER_MS;
 	if (next(&walker->random) % 5 == 0) { /* a rest */
 		walker->dx = walker->dy = 0;
 		return;
 	}
-	if (self->x_mm < edge_x || self->x_mm > (int64_t)self->width_mm - edge_x ||
-		self->y_mm < edge_y || self->y_mm > (int64_t)self->height_mm - edge_y) {
+	/* A wall may stand between it and the middle. */
+	if (!blocked &&
+		(self->x_mm < edge_x || self->x_mm > (int64_t)self->width_mm - edge_x ||
+			self->y_mm < edge_y || self->y_mm > (int64_t)self->height_mm - edge_y)) {
 		walker_towards(self->x_mm, self->y_mm, self->width_mm / 2, self->height_mm / 2,
 			&walker->dx, &walker->dy);
 		return;

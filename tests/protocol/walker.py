@@ -2,7 +2,7 @@
 """A client written from docs/protocol.md alone: it logs in, walks a square, talks to an NPC and leaves, and holds the
 server to each word of that page that a client can see. Ends with 0 when all was as the page says.
 
-usage: walker.py IP PORT TICKET-FILE [--click NAME] [--players N] [--edge] [--expect-refused REASON]
+usage: walker.py IP PORT TICKET-FILE [--click NAME] [--players N] [--edge] [--walls] [--expect-refused REASON]
 """
 
 import argparse
@@ -13,7 +13,7 @@ import time
 
 import codec
 import transport
-from movement import same_heading, walk
+from movement import ground_of, same_heading, walk
 
 BATCH = 8
 PATIENCE_S = 20
@@ -257,6 +257,34 @@ def square(client, side):
     client.stop()
 
 
+def bump(client):
+    """To the nearest wall, into it and along it: the server must stop where the page says."""
+    ground = ground_of(client.joined)
+    if ground is None:
+        client.fault("the map has no walls")
+        return
+    x, y = client.here()
+    half = ground.tile_mm // 2
+    middles = ((column * ground.tile_mm + half, row * ground.tile_mm + half)
+               for row in range(ground.rows) for column in range(ground.columns) if ground.solid[row][column])
+    far, to_x, to_y = min((abs(to_x - x) + abs(to_y - y), to_x, to_y) for to_x, to_y in middles)
+    stopped = 0
+    for _ in range(far // 100 + 20):
+        before = client.here()
+        away = max(abs(to_x - before[0]), abs(to_y - before[1]), 1)
+        client.step(round((to_x - before[0]) / away * 127), round((to_y - before[1]) / away * 127))
+        stopped += client.here() == before
+        if stopped == 3:
+            break
+    for dx, dy in ((127, 30), (-127, 30), (30, 127), (30, -127)):
+        for _ in range(8):
+            client.step(dx, dy)
+    client.stop()
+    if not stopped:
+        client.fault(f"no wall on the way from {x}, {y} to {to_x}, {to_y}")
+    print(f"bumped into the wall at {to_x}, {to_y}, stands at {client.here()}")
+
+
 def play(client, arguments):
     client.until("connection", lambda: client.connected)
     client.until("Admitted", lambda: client.admitted)
@@ -277,6 +305,8 @@ def play(client, arguments):
             client.step(-127 if x < client.joined["width_mm"] // 2 else 127, 3)
         client.stop()
         print("at the edge:", client.here())
+    if arguments.walls:
+        bump(client)
     if arguments.click:
         actor = approach(client, arguments.click, 8000)
         client.send("Click", actor_id=actor)
@@ -299,6 +329,7 @@ def main():
     parser.add_argument("--click", help="the NPC to talk to")
     parser.add_argument("--players", type=int, default=0, help="see at least so many")
     parser.add_argument("--edge", type=int, default=0, help="inputs towards the nearer side of the map")
+    parser.add_argument("--walls", action="store_true", help="walk into the nearest wall, and along it")
     parser.add_argument("--expect-refused", help="name of the reason")
     arguments = parser.parse_args()
     with open(arguments.tickets, encoding="ascii") as file:

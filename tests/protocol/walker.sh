@@ -23,7 +23,7 @@ walker() {
 stage_server_start || die "the server did not start"
 bots_start others 3001 10 --expect-enters 1
 stage_tickets 5001 1 walker "$stage_run/walker" || die "no ticket"
-walker "$stage_run/walker" --players 3 --click "Old Tom" || die "the walker was told something else than the page says"
+walker "$stage_run/walker" --players 3 --walls --click "Old Tom" || die "the walker was told something else than the page says"
 walker "$stage_run/walker" --expect-refused TICKET_USED || die "a used ticket was not refused as the page says"
 bots_leave others
 e2e_passed
