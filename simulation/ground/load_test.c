@@ -126,6 +126,33 @@ static void encoded_map(char *text, size_t room, int window_bits, size_t tiles, 
 		code);
 }
 
+/* Bytes after the end of a compressed layer are refused. */
+static void nothing_follows_the_end(void **state)
+{
+	/* 12 zero tiles, by zlib; then one byte more */
+	static const uint8_t zeros[48];
+	uint8_t packed[128];
+	uLongf count = sizeof(packed) - 1;
+	char code[256], text[1024];
+
+	(void)state;
+	assert_int_equal(compress(packed, &count, zeros, sizeof(zeros)), Z_OK);
+	for (uint32_t more = 0; more < 2; more++) {
+		packed[count] = 0;
+		base64(packed, count + more, code);
+		snprintf(text, sizeof(text),
+			MAP(LAYER("\"encoding\":\"base64\",\"compression\":\"zlib\",\"data\":"
+				  "\"%s\"")),
+			code);
+		if (more) {
+			assert_null(parse(text));
+			assert_non_null(strstr(said, "data goes on after its end"));
+		} else {
+			expect_drawn(text, "..../..../..../");
+		}
+	}
+}
+
 static void each_encoding_gives_the_same(void **state)
 {
 	static const int window_bits[] = {0, 15, 15 + 16};
@@ -272,6 +299,9 @@ static void places_are_where_they_were_drawn(void **state)
 #define INT(name, value)    "{\"name\":\"" name "\",\"type\":\"int\",\"value\":" value "}"
 #define WITH(list)          ",\"properties\":[" list "]"
 
+#define A16 "AAAAAAAAAAAAAAAA"
+#define A64 A16 A16 A16 A16 /* 48 bytes */
+
 static void faults_are_named(void **state)
 {
 	static const struct {
@@ -323,6 +353,10 @@ static void faults_are_named(void **state)
 		{MAP(LAYER("\"data\":[2,2,2,2,2,1,0,2,2,0,1,4294967296]")), "data[11] is no"},
 		{MAP(LAYER("\"data\":\"AAAA\"")), "data is missing or does not fit"},
 		{MAP(LAYER("\"encoding\":\"base64\",\"data\":\"AA*A\"")), "data is not base64"},
+		{MAP(LAYER("\"encoding\":\"base64\",\"data\":\"" A64 "A\"")), "data is not base64"},
+		{MAP(LAYER("\"encoding\":\"base64\",\"data\":\"" A64 "AA=\"")),
+			"data is not base64"},
+		{MAP(LAYER("\"encoding\":\"base64\",\"data\":\"" A64 "=\"")), "data is not base64"},
 		{MAP(LAYER("\"encoding\":\"base64\",\"data\":\"AAAA\"")),
 			"is not as long as the layer's tiles, allowed are exactly 48 bytes"},
 		{MAP(LAYER("\"encoding\":\"base64\",\"compression\":\"zstd\",\"data\":\"AAAA\"")),
@@ -374,6 +408,11 @@ static void faults_are_named(void **state)
 			"allowed is a number of metres from 0 to 1000"},
 		{MAP(LAYER(DATA) "," OBJECT("monster", AT WITH(TEXT("kind", "a\\u0007b")))),
 			"property kind: holds a control character"},
+		{MAP(LAYER(DATA) "," OBJECT("monster",
+			 AT WITH(TEXT("kind", "a") "," INT("count", "60000"))) "," OBJECT("monster",
+			 AT WITH(TEXT("kind", "b") "," INT("count", "60000")))),
+			"layers[2] \"places\": monster \"it\": makes 120000 monsters, allowed are "
+			"100000"},
 		{MAP(LAYER(DATA) "," OBJECT("npc", AT) "," OBJECT("npc", AT)),
 			"is the second npc with tag \"it\""},
 		{MAP(LAYER(DATA) "," OBJECT("npc", AT WITH(INT("tag", "1")))),
@@ -534,6 +573,7 @@ static void damage_is_harmless(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(nothing_follows_the_end),
 		cmocka_unit_test(each_encoding_gives_the_same),
 		cmocka_unit_test(solid_comes_from_tile_or_layer),
 		cmocka_unit_test(places_are_where_they_were_drawn),
