@@ -15,25 +15,36 @@
  * What a character owns. Gold and experience are balances. Items lie in slots, one kind an item
  * slot: 0..COMMIT_BAG_SLOTS-1 is the bag, COMMIT_EQUIP_FIRST.. what is worn. The shard, which
  * caches all of it, chooses the slots; the world refuses what does not fit what is stored. An item
- * that does not stack has a serial of its own (0: it stacks), which goes with it wherever it goes.
- * Balances and counts never go below 0.
+ * that does not stack has a serial of its own (0: it stacks), which goes with it wherever it goes
+ * and lies in one slot of the realm. Balances and counts never go below 0.
+ *
+ * The operations are carried out in their order, and each has to be possible when its turn comes:
+ * what is taken from a slot, or from one of two who trade, is taken before it is put elsewhere.
  *
  * Order: commits of one character are carried out in the order in which they were pushed. Every
- * commit is answered exactly once, in no stated order between characters. No answer within a time
- * means nothing: UNAVAILABLE is said only when it is certain that there was no effect and will be
- * none; an unknown outcome is resolved by the world thread, by the same request, before it
- * answers. */
+ * commit is answered exactly once, in no stated order. No answer within a time means nothing:
+ * UNAVAILABLE is said only when it is certain that there was no effect and will be none; an unknown
+ * outcome is resolved by the world thread, by the same request, before it answers. A refusal by the
+ * database (from STALE on) is final: the same request gets it again, and who wants to try again
+ * draws a new request. UNAVAILABLE and EXPIRED are not kept. */
 #ifndef SW_COMMON_COMMIT_H
 #define SW_COMMON_COMMIT_H
 
+#include <stdbool.h>
 #include <stdint.h>
+
+#include "common/msg.h"
 
 #define COMMIT_OPS_MAX     64u
 #define COMMIT_BAG_SLOTS   64u
 #define COMMIT_EQUIP_FIRST 100u
 #define COMMIT_EQUIP_SLOTS 16u
+#define COMMIT_SLOTS_MAX   (COMMIT_BAG_SLOTS + COMMIT_EQUIP_SLOTS)
+#define COMMIT_QUESTS_MAX  512u   /* of one character, begun and not set back to 0 */
+#define COMMIT_STATE_MAX   65535u /* of a quest */
 
-/* X(NAME, what it does; who is the character's place in msg_commit) */
+/* X(NAME, what it does; who is the character's place in msg_commit). The ledger keeps their
+ * numbers: append, never renumber. */
 // clang-format off
 #define COMMIT_OPS(X)                                                                              \
 	X(GOLD, "adds amount, which may be negative, to the gold of who")                         \
@@ -42,7 +53,7 @@
 	X(QUEST, "sets quest item of who to state amount, if it stands at slot (0: not begun)")   \
 	X(RESULT, "keeps the result of a match: item is the rule's number, serial the match, amount the place of who")
 
-/* X(NAME, text for a person) */
+/* X(NAME, text for a person). Kept with the request: append, never renumber. */
 #define COMMIT_RESULTS(X)                                                                          \
 	X(OK, "done")                                                                              \
 	X(UNAVAILABLE, "the database is away or too much waits; nothing was changed")              \
@@ -53,7 +64,8 @@
 	X(SLOT_TAKEN, "the slot holds something else")                                             \
 	X(QUEST_STATE, "the quest stands elsewhere")                                               \
 	X(TOO_MUCH, "a balance or count would leave its range")                                    \
-	X(INVALID, "a commit that cannot be read; our bug")
+	X(INVALID, "a commit that cannot be read; our bug")                                        \
+	X(DUPLICATE, "the serial lies in another slot, or the match has a result of the character")
 // clang-format on
 
 #define COMMIT_OP_ENUM(name, text) COMMIT_##name,
@@ -119,7 +131,33 @@ struct msg_slot {
 };
 
 struct msg_quest {
-	uint32_t quest, state;
+	uint32_t quest, state; /* state 1..COMMIT_STATE_MAX */
 };
+
+#define MSG_DETAIL_BYTES_MAX                                                                       \
+	(sizeof(struct msg_detail_result) + COMMIT_SLOTS_MAX * sizeof(struct msg_slot) +           \
+		COMMIT_QUESTS_MAX * sizeof(struct msg_quest))
+_Static_assert(MSG_DETAIL_BYTES_MAX <= MSG_PAYLOAD_MAX, "a detail answer fits one message");
+
+/* Reads a MSG_DETAIL_RESULT. False when its size is not what it says; else slots and quests point
+ * into the message, ascending by slot and by quest. */
+static inline bool msg_detail_read(const struct msg *message, struct msg_detail_result *result,
+	const struct msg_slot **slots, const struct msg_quest **quests)
+{
+	const uint8_t *at = msg_payload(message);
+
+	if (message->payload_bytes < sizeof(*result))
+		return false;
+	memcpy(result, at, sizeof(*result));
+	if (result->slots > COMMIT_SLOTS_MAX || result->quests > COMMIT_QUESTS_MAX ||
+		message->payload_bytes != sizeof(*result) + result->slots * sizeof(**slots) +
+						  result->quests * sizeof(**quests))
+		return false;
+	*slots = (const void *)(at + sizeof(*result));
+	*quests = (const void *)(at + sizeof(*result) + result->slots * sizeof(**slots));
+	return true;
+}
+_Static_assert((MSG_HEAD_BYTES + sizeof(struct msg_detail_result)) % _Alignof(struct msg_slot) == 0,
+	"slots are aligned in the message");
 
 #endif

@@ -79,7 +79,7 @@ enum msg_type {
 	MSG_CHARACTER_LOADED,
 	/* shard to world: what the lazy join needs. payload: msg_detail_query */
 	MSG_DETAIL_QUERY,
-	/* world to shard: the answer. payload: msg_detail_result */
+	/* world to shard: the answer. payload: msg_detail_result, its slots and its quests */
 	MSG_DETAIL_RESULT,
 	/* shard to world: save a position; the newest of a character wins. payload:
 	   msg_position_save */
@@ -89,7 +89,8 @@ enum msg_type {
 	MSG_COMMIT,
 	/* world to shard. payload: msg_commit_result */
 	MSG_COMMIT_RESULT,
-	/* control to world: answer when every save taken so far is committed. No payload */
+	/* control to world: answer when every save and commit taken so far is in PostgreSQL, or
+	 * certainly not. No payload */
 	MSG_WORLD_FLUSH,
 	/* world to control. payload: msg_world_flushed */
 	MSG_WORLD_FLUSHED,
@@ -292,13 +293,17 @@ struct msg_detail_query {
 	uint32_t pad;
 };
 
+/* slots of struct msg_slot, then quests of struct msg_quest (common/commit.h) follow; none unless
+ * result is MSG_LOAD_OK. They are what PostgreSQL held when every commit that this node took before
+ * the query was settled. */
 struct msg_detail_result {
 	uint64_t request;
 	uint64_t character_id;
-	int64_t gold;
+	int64_t gold, experience;
 	uint32_t result; /* enum msg_load_result */
 	uint32_t level;
 	uint32_t appearance; /* 0xRRGGBB, until looks are data */
+	uint32_t slots, quests;
 	uint32_t pad;
 };
 
@@ -316,7 +321,7 @@ struct msg_position_save {
 };
 
 struct msg_world_flushed {
-	uint32_t unsaved; /* saves that could not be committed; 0 is what we want */
+	uint32_t unsaved; /* saves and commits that are not in PostgreSQL; 0 is what we want */
 	uint32_t pad;
 };
 

@@ -1,5 +1,6 @@
 #include "simulation/inlet.h"
 
+#include "common/commit.h"
 #include "common/log_events.h"
 #include "simulation/client_message.h"
 #include "simulation/instance.h"
@@ -241,15 +242,17 @@ static uint32_t from_control(struct sim_shard *s, const struct msg *message)
 static uint32_t from_world(struct sim_shard *s, const struct msg *message)
 {
 	struct msg_detail_result result;
+	const struct msg_slot *slots;
+	const struct msg_quest *quests;
 	struct sim_map *m;
 	uint32_t slot = SIM_NONE;
 	struct sim_player *p;
 
-	if (message->type != MSG_DETAIL_RESULT) {
+	if (message->type != MSG_DETAIL_RESULT ||
+		!msg_detail_read(message, &result, &slots, &quests)) {
 		sim_count(s, SIM_MESSAGES_UNKNOWN, 1);
 		return SIM_COST_MESSAGE;
 	}
-	memcpy(&result, msg_payload(message), sizeof(result));
 	m = s->by_number[handle_owner(result.request)];
 	if (m)
 		slot = sim_slot_of_handle(m, result.request);
