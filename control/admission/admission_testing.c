@@ -331,6 +331,14 @@ uint64_t peer_of(uint32_t n)
 	return handle_make(n % 2, 1, n);
 }
 
+uint64_t session_of(uint64_t peer)
+{
+	for (uint32_t i = sent_count; i-- > 0;)
+		if (sent[i].to == 's' && sent[i].message[0].peer == peer)
+			return sent[i].message[0].type == MSG_PLAYER_REMOVE ? 0 : sent[i].session;
+	return 0;
+}
+
 uint64_t bring(uint64_t peer, uint64_t account, uint64_t character, enum step step)
 {
 	uint64_t session;

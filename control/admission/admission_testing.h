@@ -69,6 +69,8 @@ uint32_t how_many(char to, enum msg_type type);
 void expect_refused(uint64_t peer, uint32_t reason, bool retry);
 bool was_refused(uint64_t peer);
 uint64_t peer_of(uint32_t n);
+/* The session that the newest message to a shard about the peer named; 0: none, or it is gone. */
+uint64_t session_of(uint64_t peer);
 /* Brings a peer so far; returns its session (0 while it is not known). */
 uint64_t bring(uint64_t peer, uint64_t account, uint64_t character, enum step step);
 void leave_all(uint64_t peer, uint64_t session);

@@ -286,7 +286,11 @@ static void one_to_control(struct rig *rig, uint32_t shard, const struct msg *me
 void rig_turn(struct rig *rig, bool late)
 {
 	for (uint32_t s = 0; s < RIG_SHARDS; s++) {
-		if (!late || rig_chance(&rig->random, 3))
+		/* Now and then a worker looks at one of its rings for a while no more: longer than
+		 * it takes another shard to tick. */
+		if (late && !rig_chance(&rig->random, 150))
+			rig->stuck[s] = rig_chance(&rig->random, 200);
+		if (!late || !rig->stuck[s] || !--rig->stuck[s])
 			drain(rig, rig->links[s].to_dataplane[0], s, one_to_dataplane);
 		/* Control has a save read before it hears of the leave: the world's promise. */
 		if (!late || rig_chance(&rig->random, 3)) {

@@ -38,7 +38,8 @@ struct rig {
 	struct director *director;
 	struct rig_client client[RIG_CLIENTS];
 	uint64_t random, now_ns;
-	uint32_t ordered; /* the build under way */
+	uint32_t stuck[RIG_SHARDS]; /* turns that its ring to the dataplane is not read */
+	uint32_t ordered;           /* the build under way */
 	uint64_t claims[64];
 	uint32_t claim_count;
 	uint64_t loads[256]; /* session; with character ids beside */
