@@ -4,8 +4,9 @@
  * not count, though it takes its share of the caches), against the 50 ms of a tick. Game time is
  * virtual.
  *
- *   bench-simulation [players] [seconds of game time] [in view]
- */
+ *   bench-simulation [players] [seconds of game time] [in view] [map file]
+ *
+ * A map file (Tiled's JSON) brings walls and its own size; then "in view" counts for nothing. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,7 @@
 #include "common/msg_ring.h"
 #include "proto/client.pb-c.h"
 #include "proto/message_types.h"
+#include "simulation/ground/ground_load.h"
 #include "simulation/shard.h"
 
 #define HZ           20u
@@ -171,6 +173,21 @@ int main(int argc, char **argv)
 	config->map_count = 1;
 	snprintf(config->maps[0].name, MAP_NAME_BYTES, "bench");
 	config->maps[0].width_m = config->maps[0].height_m = width_m;
+	if (argc > 4) {
+		struct sw_ground *ground;
+		const char *slash;
+
+		if (sw_ground_load(NULL, argv[4], stderr, &ground))
+			return 1;
+		width_m = ground->width_mm / 1000;
+		config->maps[0].width_m = config->maps[0].height_m = 0;
+		sw_ground_free(ground);
+		slash = strrchr(argv[4], '/');
+		snprintf(config->maps[0].file, sizeof(config->maps[0].file), "%s",
+			slash ? slash + 1 : argv[4]);
+		snprintf(config->simulation.content, sizeof(config->simulation.content), "%.*s",
+			slash ? (int)(slash - argv[4]) + 1 : 1, slash ? argv[4] : ".");
+	}
 	config->maps[0].tick_hz = HZ;
 	config->maps[0].view_m = VIEW_M;
 	config->maps[0].players_max = config->simulation.players_max = config->enet.peers_max =

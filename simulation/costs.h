@@ -10,6 +10,7 @@
 #define SIM_COST_SEND      200   /* a message built and pushed */
 #define SIM_COST_SLOT      4     /* a table slot looked at */
 #define SIM_COST_INPUT     120   /* an input applied */
+#define SIM_COST_WALLS     30    /* more for a step where there are walls */
 #define SIM_COST_MONSTER   25    /* a monster's tick */
 #define SIM_COST_SCRIPT    10000 /* a Lua handler */
 #define SIM_COST_RECORD    60    /* an entity record encoded */

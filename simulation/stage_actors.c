@@ -71,7 +71,7 @@ bool sim_stage_actors(struct sim_shard *s, struct sim_map *m, struct sim_slice *
 		if (slice->left <= 0)
 			return false;
 		monster_tick(m, m->cursor);
-		slice->left -= SIM_COST_MONSTER;
+		slice->left -= SIM_COST_MONSTER + (m->rules.ground ? SIM_COST_WALLS : 0);
 	}
 	return true;
 }

@@ -41,6 +41,8 @@ enum { INPUTS, ACTIONS };
 
 bool sim_stage_messages(struct sim_shard *s, struct sim_map *m, struct sim_slice *slice)
 {
+	const int64_t input_ns = SIM_COST_INPUT + (m->rules.ground ? SIM_COST_WALLS : 0);
+
 	while (m->step == INPUTS) {
 		if (m->cursor == m->player_slots) {
 			m->step = ACTIONS;
@@ -50,7 +52,7 @@ bool sim_stage_messages(struct sim_shard *s, struct sim_map *m, struct sim_slice
 		if (slice->left <= 0)
 			return false;
 		if (sim_is_present(m, m->cursor))
-			slice->left -= apply_inputs(s, m, m->cursor) * SIM_COST_INPUT;
+			slice->left -= apply_inputs(s, m, m->cursor) * input_ns;
 		slice->left -= SIM_COST_SLOT;
 		m->cursor++;
 	}

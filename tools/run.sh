@@ -85,7 +85,8 @@ Stormweir is up on $wire_server_ip:7777 (AF_XDP on $stage_server_end, $memory), 
             ${sudo}tail -f $stage_log/stormweir.log
   play      ${sudo}$stage_bin/swctl ticket --key $stage_key \\
                 --character 1 --name you --raw --out /tmp/you.ticket
-            ${sudo}nsenter --net=/run/netns/$stage_ns $stage_bin/stormweir-walk $wire_server_ip 7777 /tmp/you.ticket
+            ${sudo}nsenter --net=/run/netns/$stage_ns $stage_bin/stormweir-walk $wire_server_ip 7777 /tmp/you.ticket \\
+                $stage_root/lua/content/maps/*.tmj
             or your own client in that namespace; a ticket is good once, for 5 minutes
   stop      Ctrl-C
 

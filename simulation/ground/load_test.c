@@ -374,6 +374,8 @@ static void faults_are_named(void **state)
 		{MAP(LAYER(DATA) "," OBJECT("spwan", AT)),
 			"layers[1] \"places\": spwan \"it\": has a class that is not known here, "
 			"allowed are spawn, portal, monster, npc, safe_zone, none"},
+		{MAP(LAYER(DATA) "," OBJECTS("{\"id\":1,\"template\":\"a.tj\",\"x\":24,\"y\":24}")),
+			"layers[1] \"places\".objects[0]: is made from a template"},
 		{MAP(LAYER(DATA) "," OBJECT("spawn", "\"x\":8,\"y\":8")),
 			"spawn \"it\": lies in solid tiles"},
 		{MAP(LAYER(DATA) "," OBJECT("spawn", "\"x\":64,\"y\":8")), "is not inside the map"},

@@ -323,6 +323,11 @@ static void object_load(struct tiled *t, const char *layer, size_t i, const json
 	class = tiled_text(t, where, json, "class");
 	if (!class || !*class)
 		class = tiled_text(t, where, json, "type");
+	if ((!class || !*class) && json_object_get(json, "template"))
+		tiled_fault(t, where,
+			"is made from a template, whose class is in another file, allowed is an "
+			"object with a class of its own (Tiled: \"Detach\"), or the layer "
+			"property ignore: true");
 	if (!class || !*class)
 		return; /* for the eye only */
 	snprintf(where, sizeof(where), "%.150s: %.20s \"%.40s\"", layer, class, object.name);
