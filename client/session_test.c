@@ -466,6 +466,65 @@ static Sw__InputBatch *batch(const struct seen *seen)
 	return sw__input_batch__unpack(NULL, seen->packet_bytes - 1, seen->packet + 1);
 }
 
+/* Channels 0 and 1 are not ordered: updates of the next map may come before its Joined, those of
+ * the last one after it. */
+static void updates_of_another_stay_are_ignored(void **state)
+{
+	static const struct {
+		uint32_t joined_stay; /* UINT32_MAX: no Joined comes */
+		uint32_t update_stay;
+		int32_t x_mm; /* of the update */
+		int32_t want_mm;
+	} rows[] = {
+		{UINT32_MAX, 0, 90000, 90000},
+		{UINT32_MAX, 1, 80000, 90000},
+		{1, 1, 70000, 70000},
+		{UINT32_MAX, 0, 60000, 70000},
+		{2, 1, 50000, 100000}, /* where Joined says */
+		{UINT32_MAX, 2, 40000, 40000},
+	};
+	Sw__WorldUpdate update = SW__WORLD_UPDATE__INIT;
+	Sw__EntityState own = SW__ENTITY_STATE__INIT;
+	Sw__EntityState *states[] = {&own};
+	struct seen seen;
+	Sw__InputBatch *sent;
+	Sw__Click *click;
+
+	(void)state;
+	start_playing(&seen);
+	update.n_entities = 1;
+	update.entities = states;
+	own.actor_id = 5;
+	own.y_mm = 100000;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		Sw__Joined joined = joined_message();
+
+		if (rows[i].joined_stay != UINT32_MAX) {
+			joined.stay = rows[i].joined_stay;
+			give(&seen, SW_CHANNEL_SESSION, SW_MSG_JOINED, &joined);
+		}
+		update.tick = 2000 + (uint32_t)i;
+		update.stay = rows[i].update_stay;
+		own.x_mm = rows[i].x_mm;
+		give(&seen, SW_CHANNEL_WORLD, SW_MSG_WORLD_UPDATE, &update);
+		if (seen.session.self.x_mm != rows[i].want_mm)
+			fail_msg("row %zu: at %d", i, seen.session.self.x_mm);
+	}
+	assert_int_equal(seen.session.stats.updates_other_stay, 3);
+	assert_int_equal(refused(&seen), 0);
+	/* What is sent names the map that it is meant for. */
+	swc_session_walk(&seen.session, 127, 0);
+	swc_session_tick(&seen.session);
+	sent = batch(&seen);
+	assert_int_equal(sent->stay, 2);
+	sw__input_batch__free_unpacked(sent, NULL);
+	swc_session_click(&seen.session, 31);
+	click = sw__click__unpack(NULL, seen.packet_bytes - 1, seen.packet + 1);
+	assert_int_equal(click->stay, 2);
+	sw__click__free_unpacked(click, NULL);
+	stop(&seen);
+}
+
 static void inputs_repeat_the_seven_before_and_the_stop_is_repeated_until_confirmed(void **state)
 {
 	struct seen seen;
@@ -719,6 +778,7 @@ int main(void)
 		cmocka_unit_test(two_updates_in_one_packet_are_one),
 		cmocka_unit_test(a_gap_in_the_sequence_is_counted),
 		cmocka_unit_test(a_view_may_come_before_its_joined),
+		cmocka_unit_test(updates_of_another_stay_are_ignored),
 		cmocka_unit_test(
 			inputs_repeat_the_seven_before_and_the_stop_is_repeated_until_confirmed),
 		cmocka_unit_test(a_third_lost_each_way_needs_no_correction),

@@ -247,6 +247,48 @@ static void a_route_ends_behind_the_last_message(void **state)
 	world_free(&world);
 }
 
+/* A shard that gives a route up hears the marker, whether it had the route or not, and takes nobody
+ * else's. */
+static void a_route_that_is_given_up_ends(void **state)
+{
+	struct world world;
+	struct client client;
+	const struct msg *message;
+	uint64_t peer;
+
+	(void)state;
+	world_make(&world, "give-up");
+	client_make(&client, &world, 2);
+	peer = client_connect(&client);
+	for (int held = 0; held < 2; held++) {
+		if (held)
+			shard_route(&world, 0, peer, 1);
+		shard_route(&world, 0, peer, 0);
+		step(&world, 1);
+		message = pop(&world, world.links.to_shard[0]);
+		assert_non_null(message);
+		assert_int_equal(message->type, MSG_ROUTE_END);
+		assert_int_equal(message->peer, peer);
+		assert_int_equal(msg_ring_used(world.links.to_shard[0]), 0);
+		client_unreliable(&client, "\x41 lost", 6);
+		step(&world, 1);
+		assert_int_equal(counted(&world, DP_C_MESSAGE_NO_ROUTE), held + 1);
+	}
+	shard_route(&world, 1, peer, 2);
+	step(&world, 1);
+	shard_route(&world, 0, peer, 0);
+	step(&world, 1);
+	message = pop(&world, world.links.to_shard[0]);
+	assert_non_null(message);
+	assert_int_equal(message->type, MSG_ROUTE_END);
+	client_unreliable(&client, "\x41 kept", 6);
+	step(&world, 1);
+	message = pop(&world, world.links.to_shard[1]);
+	assert_non_null(message);
+	assert_memory_equal(msg_payload(message), "\x41 kept", 6);
+	world_free(&world);
+}
+
 static void a_leave_is_owed_to_both(void **state)
 {
 	struct world world;
@@ -363,6 +405,7 @@ int main(void)
 		cmocka_unit_test(a_run_goes_whole_or_not_at_all),
 		cmocka_unit_test(one_peer_does_not_fill_a_ring),
 		cmocka_unit_test(a_route_ends_behind_the_last_message),
+		cmocka_unit_test(a_route_that_is_given_up_ends),
 		cmocka_unit_test(a_leave_is_owed_to_both),
 		cmocka_unit_test(sends_and_disconnects_from_rings),
 	};
