@@ -5,6 +5,9 @@
  * tilesets in the map or in .tsj files; group layers; object layers with the classes of
  * docs/content.md. Flip and rotation bits of tiles are left out, image layers are skipped.
  *
+ * While it reads, memory of up to 20 times the file's size is taken (a number in a JSON list is 40
+ * bytes; base64 with zlib is far less), and none of it is kept.
+ *
  * A file is never trusted: every size is bounded before memory is taken for it (rules/ground.h and
  * below), and whatever is not taken is refused. All faults of a map are written to errors, one a
  * line: "file: where in it: what is wrong, what is allowed". */
