@@ -14,7 +14,7 @@
 #include "control/redis/redis_address.h"
 
 /* Slots that may wait for one ring. A session is at most about a dozen slots in all (admitted 3,
- * refused 3, disconnect 1, join 3, remove 1, load 2); the dataplane is held long before. */
+ * refused 3, disconnect 1, join 4, remove 1, load 2); the dataplane is held long before. */
 #define OUTBOX_SLOTS_MAX (1u << 20)
 
 static void on_stop(uv_async_t *async)

@@ -67,7 +67,7 @@ static void lay_out_map(struct layout *l, struct sim_map *m)
 	size_t slots = m->slots, players = m->player_slots;
 
 	m->entities = take(l, slots * sizeof(*m->entities));                    /* E x 80 B */
-	m->players_table = take(l, players * sizeof(*m->players_table));        /* P x 448 B */
+	m->players_table = take(l, players * sizeof(*m->players_table));        /* P x 432 B */
 	m->known = take(l, players * m->known_words * sizeof(*m->known));       /* P x E / 8 B */
 	m->npcs = take(l, (size_t)m->npc_slots * sizeof(*m->npcs));             /* N x 40 B */
 	m->monsters = take(l, (size_t)m->monster_slots * sizeof(*m->monsters)); /* M x 8 B */
