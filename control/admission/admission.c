@@ -223,6 +223,7 @@ static void on_joined(struct adm *adm, struct session *session, uint64_t now_ns)
 {
 	struct adm_presence now_here;
 
+	session->claimed = false; /* its ticket has let it in, and is never given back */
 	if (session->state != SESSION_JOINING)
 		return; /* it is to leave already: MSG_PLAYER_LEFT follows */
 	adm_count(adm, ADM_C_JOINED);
@@ -360,6 +361,9 @@ static void on_gone(struct adm *adm, const struct msg *message, uint64_t now_ns)
 		adm_leave(adm, session, SW_REASON_NONE, now_ns);
 		break;
 	case SESSION_LEAVING:
+		break;
+	case SESSION_ENDED: /* what becomes of its ticket was decided when it ended */
+		adm_end(adm, session, SW_REASON_NONE, now_ns);
 		break;
 	default:
 		if (!session->stay) /* it never got to its map */

@@ -301,6 +301,34 @@ static void test_takeover_wrong_account(void **state)
 	finish();
 }
 
+/* The shard's word that a player has left may overtake the dataplane's that its peer is gone. */
+static void test_left_before_gone(void **state)
+{
+	uint64_t in;
+
+	(void)state;
+	for (enum step step = AT_JOINING; step <= AT_IN; step++) {
+		uint64_t session;
+
+		begin(3);
+		session = bring(peer_of(1), 1, 1, step);
+		shard_says(0, MSG_PLAYER_LEFT, session, 0);
+		gone(peer_of(1));
+		assert_int_equal(how_many('r', 0), 0); /* its ticket stays used */
+		assert_int_equal(counted(ADM_C_SESSIONS), 0);
+		finish();
+	}
+	begin(3); /* nor does a refusal for good give it back */
+	in = bring(peer_of(1), 1, 1, AT_IN);
+	bring(peer_of(2), 2, 1, AT_CLAIMING);
+	adm_claimed(adm, last('c', 0)->session, ADM_CLAIM_OURS, now_ns);
+	expect_refused(peer_of(2), SW_REASON_WRONG_ACCOUNT, false);
+	gone(peer_of(2));
+	assert_int_equal(how_many('r', 0), 0);
+	leave_all(peer_of(1), in);
+	finish();
+}
+
 /* The peer goes at each step; each late answer that follows is dropped. */
 static void test_gone_at_each_step(void **state)
 {
@@ -507,6 +535,7 @@ int main(void)
 		cmocka_unit_test(test_takeover),
 		cmocka_unit_test(test_takeover_third),
 		cmocka_unit_test(test_takeover_wrong_account),
+		cmocka_unit_test(test_left_before_gone),
 		cmocka_unit_test(test_gone_at_each_step),
 		cmocka_unit_test(test_bad_messages),
 		cmocka_unit_test(test_deadlines),
