@@ -4,7 +4,10 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -241,7 +244,11 @@ static void presence(void *ctx, const struct adm_presence *said)
 
 static void build(void *ctx, uint32_t id)
 {
-	((struct rig *)ctx)->ordered = id;
+	struct rig *rig = ctx;
+
+	rig->ordered = id;
+	if (rig->threads)
+		atomic_store(&rig->order, id);
 }
 
 static void load(void *ctx, uint32_t shard, struct placement_load *out)
@@ -252,15 +259,32 @@ static void load(void *ctx, uint32_t shard, struct placement_load *out)
 	out->players = counter_get(&gauges->players);
 }
 
+static void *builder(void *context)
+{
+	struct rig *rig = context;
+	uint32_t id;
+	char error[256];
+
+	while ((id = atomic_load(&rig->order)) != UINT32_MAX) {
+		if (id != atomic_load(&rig->built)) {
+			if (sim_instance_build(rig->instances, id, error, sizeof(error)))
+				abort();
+			atomic_store(&rig->built, id);
+		}
+		nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL);
+	}
+	return NULL;
+}
+
 static void finish_build(struct rig *rig)
 {
 	uint32_t id = rig->ordered;
 	char error[256] = "";
 
-	if (id == INSTANCE_NONE)
+	if (id == INSTANCE_NONE || (rig->threads && atomic_load(&rig->built) != id))
 		return;
 	rig->ordered = INSTANCE_NONE;
-	if (sim_instance_build(rig->instances, id, error, sizeof(error)))
+	if (!rig->threads && sim_instance_build(rig->instances, id, error, sizeof(error)))
 		fail_msg("%s", error);
 	director_built(rig->director, id, true, rig->now_ns);
 }
@@ -407,7 +431,26 @@ static void configure(struct rig *rig)
 	}
 }
 
-void rig_start(struct rig *rig, uint64_t seed)
+static void write_script(struct rig *rig)
+{
+	char path[64];
+	FILE *file;
+
+	strcpy(rig->folder, "/tmp/sw-travel-XXXXXX");
+	assert_non_null(mkdtemp(rig->folder));
+	snprintf(path, sizeof(path), "%s/arena.lua", rig->folder);
+	file = fopen(path, "w");
+	assert_non_null(file);
+	fputs("npc { name = 'Guard', x = 8, y = 8, on_tick = function(n) n:walk(1, 0) end }\n",
+		file);
+	fclose(file);
+	strcpy(rig->config.simulation.content, rig->folder);
+	strcpy(rig->config.maps[2].script, "arena.lua");
+	rig->config.simulation.script_memory_bytes = 1 << 20;
+	assert_int_equal(script_watchdog_start(&rig->watchdog, SCRIPT_WATCHDOG_PERIOD_US), 0);
+}
+
+void rig_start(struct rig *rig, uint64_t seed, bool threads)
 {
 	const struct adm_ops ops = {
 		rig, to_dataplane, to_shard, to_world, claim, release, presence, presence};
@@ -419,7 +462,9 @@ void rig_start(struct rig *rig, uint64_t seed)
 	rig->now_ns = mono_ns();
 	ticket_key_new(&rig->key, 1);
 	configure(rig);
-	rig->instances = sim_instances_new(&rig->config, NULL, seed, error, sizeof(error));
+	write_script(rig);
+	rig->threads = threads;
+	rig->instances = sim_instances_new(&rig->config, rig->watchdog, seed, error, sizeof(error));
 	assert_non_null(rig->instances);
 	for (uint32_t s = 0; s < RIG_SHARDS; s++) {
 		struct sim_links *links = &rig->links[s];
@@ -431,7 +476,8 @@ void rig_start(struct rig *rig, uint64_t seed)
 			.to_control = msg_ring_new("s-c", SLOTS),
 			.from_world = msg_ring_new("w-s", SLOTS),
 			.to_world = msg_ring_new("s-w", SLOTS),
-			.instances = rig->instances};
+			.instances = rig->instances,
+			.watchdog = rig->watchdog};
 		rig->shard[s] = sim_shard_new(
 			&rig->config, s, links, seed + s, rig->now_ns, error, sizeof(error));
 		assert_non_null(rig->shard[s]);
@@ -441,11 +487,21 @@ void rig_start(struct rig *rig, uint64_t seed)
 	rig->director = director_new(&rig->config, RIG_SHARDS, &director_ops);
 	rig->adm = adm_new(&rig->config, 1, RIG_SHARDS, rig->director, &ops);
 	assert_non_null(rig->adm);
+	if (threads)
+		assert_int_equal(pthread_create(&rig->builder, NULL, builder, rig), 0);
 	director_start(rig->director, rig->now_ns);
 }
 
 void rig_end(struct rig *rig)
 {
+	char path[64];
+
+	atomic_store(&rig->order, UINT32_MAX);
+	if (rig->threads)
+		pthread_join(rig->builder, NULL);
+	snprintf(path, sizeof(path), "%s/arena.lua", rig->folder);
+	unlink(path);
+	rmdir(rig->folder);
 	adm_free(rig->adm);
 	director_free(rig->director);
 	for (uint32_t s = 0; s < RIG_SHARDS; s++) {
@@ -459,4 +515,5 @@ void rig_end(struct rig *rig)
 	}
 	msg_ring_free(rig->links[0].log);
 	sim_instances_free(rig->instances);
+	script_watchdog_stop(rig->watchdog);
 }

@@ -4,6 +4,7 @@
 #ifndef SW_TESTS_MAPS_TRAVEL_RIG_H
 #define SW_TESTS_MAPS_TRAVEL_RIG_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -40,6 +41,12 @@ struct rig {
 	uint64_t random, now_ns;
 	uint32_t stuck[RIG_SHARDS]; /* turns that its ring to the dataplane is not read */
 	uint32_t ordered;           /* the build under way */
+	/* With threads: the builder is one, too; it answers order with built. */
+	bool threads;
+	pthread_t builder;
+	_Atomic uint32_t order, built; /* ids; UINT32_MAX ends it */
+	struct script_watchdog *watchdog;
+	char folder[32]; /* of arena's script */
 	uint64_t claims[64];
 	uint32_t claim_count;
 	uint64_t loads[256]; /* session; with character ids beside */
@@ -50,8 +57,8 @@ struct rig {
 };
 
 /* Maps meadow (shard 0, cap 30), cave (by heat, two instances), and arena, a room of a second for
- * five players, 15 Hz. */
-void rig_start(struct rig *rig, uint64_t seed);
+ * five players, 15 Hz, with a script. */
+void rig_start(struct rig *rig, uint64_t seed, bool threads);
 void rig_end(struct rig *rig);
 
 uint32_t rig_chance(uint64_t *random, uint32_t below);

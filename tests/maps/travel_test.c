@@ -1,8 +1,9 @@
 /* Proves, with the real admission, director and three shards, that players who come, go, walk
  * through portals and are sent home by rooms that end are never lost and never on two maps: by a
- * seed and step by step, where all of the state can be looked at after each; and with every shard
- * on a thread of its own (for tsan), where what clients and control hear must be right. In the end
- * nobody is left anywhere, and every instance's places are given back. SW_SEED=n repeats a run. */
+ * seed and step by step, where all of the state can be looked at after each; and with the
+ * builder and every shard on threads of their own (for tsan), where what clients and control hear
+ * must be right. In the end nobody is left anywhere, and every instance's places are given back.
+ * SW_SEED=n repeats a run. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -110,7 +111,7 @@ static void nobody_is_lost(void **state)
 	for (uint32_t round = 0; round < ROUNDS; round++, seed++) {
 		uint32_t present;
 
-		rig_start(&rig, seed);
+		rig_start(&rig, seed, false);
 		for (uint32_t step = 0; step < STEPS; step++) {
 			uint32_t client = rig_chance(&rig.random, RIG_CLIENTS);
 
@@ -166,7 +167,7 @@ static void shards_on_their_threads(void **state)
 	uint32_t turns = 0;
 
 	(void)state;
-	rig_start(&rig, 7);
+	rig_start(&rig, 7, true);
 	atomic_store(&stop, false);
 	for (uint32_t s = 0; s < RIG_SHARDS; s++)
 		assert_int_equal(pthread_create(&threads[s], NULL, shard_thread, rig.shard[s]), 0);
