@@ -79,6 +79,9 @@ static unsigned rows(const char *text)
 	X(click)                                                                                   \
 	X(dialogue)                                                                                \
 	X(action_refused)                                                                          \
+	X(attack)                                                                                  \
+	X(combat_events)                                                                           \
+	X(combat_event)                                                                            \
 	X(signed_ticket)                                                                           \
 	X(ticket)
 
@@ -204,7 +207,7 @@ static void enums_agree(void **state)
 		const ProtobufCEnumDescriptor *descriptor;
 		const char *heading;
 		unsigned fields;
-	} enums[] = {{&sw__actor_kind__descriptor, "### ActorEnter", 4},
+	} enums[] = {{&sw__actor_kind__descriptor, "### ActorEnter", 6},
 		{&sw__action_refusal__descriptor, "### ActionRefused", 2}};
 
 	(void)state;

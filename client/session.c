@@ -54,6 +54,15 @@ void swc_session_click(struct swc_session *session, uint32_t actor_id)
 	send_message(session, SW_CHANNEL_SESSION, true, SW_MSG_CLICK, &click.base);
 }
 
+void swc_session_attack(struct swc_session *session, uint32_t actor_id)
+{
+	Sw__Attack attack = SW__ATTACK__INIT;
+
+	attack.actor_id = actor_id;
+	attack.stay = session->stay;
+	send_message(session, SW_CHANNEL_SESSION, true, SW_MSG_ATTACK, &attack.base);
+}
+
 bool swc_session_use_ground(struct swc_session *session, const struct swc_ground *ground)
 {
 	if (session->ground_count == SWC_GROUNDS_MAX)

@@ -66,5 +66,6 @@ void swc_session_find_ground(struct swc_session *session);
 
 void swc_session_walk(struct swc_session *session, int dx, int dy);
 void swc_session_click(struct swc_session *session, uint32_t actor_id);
+void swc_session_attack(struct swc_session *session, uint32_t actor_id);
 
 #endif

@@ -127,6 +127,13 @@ static enum swc_refusal on_detail(struct swc_session *session, const Sw__Charact
 	event.detail.level = message->level;
 	event.detail.gold = message->gold;
 	event.detail.appearance = message->appearance;
+	event.detail.experience = message->experience;
+	event.detail.gold_pending = message->gold_pending;
+	event.detail.experience_pending = message->experience_pending;
+	event.detail.health = message->health;
+	event.detail.health_max = message->health_max;
+	session->self.health = message->health;
+	session->self.health_max = message->health_max;
 	emit(session, &event);
 	return SWC_REFUSAL_COUNT;
 }
@@ -152,6 +159,28 @@ static enum swc_refusal on_denied(struct swc_session *session, const Sw__ActionR
 	event.denied.reason = message->reason;
 	event.denied.text = swc_denied_text(message->reason);
 	emit(session, &event);
+	return SWC_REFUSAL_COUNT;
+}
+
+static enum swc_refusal on_combat(struct swc_session *session, const Sw__CombatEvents *message)
+{
+	for (size_t i = 0; i < message->n_events; i++) {
+		const Sw__CombatEvent *blow = message->events[i];
+		struct swc_event event = {.type = SWC_EVENT_COMBAT};
+		struct swc_actor *actor = swc_view_find(&session->view, blow->target);
+
+		/* One of the two may be out of view. */
+		if (actor)
+			actor->health = blow->health;
+		else if (session->joined && blow->target == session->self.actor_id)
+			session->self.health = blow->health;
+		session->stats.blows++;
+		event.combat.attacker = blow->attacker;
+		event.combat.target = blow->target;
+		event.combat.damage = blow->damage;
+		event.combat.health = blow->health;
+		emit(session, &event);
+	}
 	return SWC_REFUSAL_COUNT;
 }
 
@@ -274,6 +303,8 @@ static enum swc_refusal view_enter(
 	actor.heading = (uint16_t)state->heading;
 	actor.speed_mm_per_s = state->moving;
 	actor.appearance = enter->appearance;
+	actor.health = enter->health;
+	actor.health_max = enter->health_max;
 	/* A kind that this version does not know is still someone to draw. */
 	actor.kind = enter->kind <= SW__ACTOR_KIND__MONSTER ? (enum swc_actor_kind)enter->kind
 							    : SWC_KIND_NONE;
@@ -338,6 +369,7 @@ HANDLER(view_change, Sw__ViewChange)
 HANDLER(detail, Sw__CharacterDetail)
 HANDLER(dialogue, Sw__Dialogue)
 HANDLER(denied, Sw__ActionRefused)
+HANDLER(combat, Sw__CombatEvents)
 
 static const struct {
 	uint8_t type, channel;
@@ -352,6 +384,7 @@ static const struct {
 	{SW_MSG_CHARACTER_DETAIL, SW_CHANNEL_SESSION, &sw__character_detail__descriptor,
 		handle_detail},
 	{SW_MSG_DIALOGUE, SW_CHANNEL_SESSION, &sw__dialogue__descriptor, handle_dialogue},
+	{SW_MSG_COMBAT, SW_CHANNEL_EVENTS, &sw__combat_events__descriptor, handle_combat},
 	{SW_MSG_ACTION_REFUSED, SW_CHANNEL_SESSION, &sw__action_refused__descriptor, handle_denied},
 };
 

@@ -272,6 +272,14 @@ int swc_click(struct swc_client *client, uint32_t actor_id)
 	return 0;
 }
 
+int swc_attack(struct swc_client *client, uint32_t actor_id)
+{
+	if (client->session.state != SWC_PLAYING)
+		return -ENOTCONN;
+	swc_session_attack(&client->session, actor_id);
+	return 0;
+}
+
 enum swc_state swc_state(const struct swc_client *client)
 {
 	return client->session.state;

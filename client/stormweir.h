@@ -62,7 +62,8 @@ struct swc_actor {
 	uint32_t speed_mm_per_s; /* along heading; 0 at rest */
 	uint32_t tick;           /* of this position */
 	uint32_t enter_tick;
-	uint32_t appearance; /* 0xRRGGBB */
+	uint32_t appearance;         /* 0xRRGGBB */
+	uint32_t health, health_max; /* of players and monsters; health 0 with health_max: dead */
 	enum swc_actor_kind kind;
 	char name[SWC_NAME_BYTES];
 };
@@ -82,8 +83,10 @@ struct swc_self {
 	int32_t join_x_mm, join_y_mm;
 	int32_t server_x_mm, server_y_mm; /* the last position that the server sent */
 	uint32_t server_tick;
-	uint32_t input_sequence; /* of the newest input made */
-	uint32_t input_applied;  /* the last one the server is known to have applied */
+	uint32_t input_sequence;     /* of the newest input made */
+	uint32_t input_applied;      /* the last one the server is known to have applied */
+	uint32_t health, health_max; /* known from DETAIL on; health 0: dead, until the server sends
+				      * another */
 };
 
 /* What cannot be read or may not be. X(name, text) */
@@ -121,6 +124,7 @@ struct swc_stats {
 	uint64_t
 		inputs_forgotten; /* too many inputs unconfirmed: prediction let go of the oldest */
 	uint64_t dialogues;
+	uint64_t blows; /* told of */
 	uint64_t refused[SWC_REFUSAL_COUNT];
 	uint32_t rtt_ms, rtt_variance_ms; /* ENet's estimate */
 };
@@ -131,7 +135,7 @@ enum swc_event_type {
 	SWC_EVENT_REFUSED,       /* .refused; a DISCONNECTED follows */
 	SWC_EVENT_JOINED,        /* swc_self() is complete */
 	SWC_EVENT_WALLS_UNKNOWN, /* after JOINED: swc_self()->walls is SWC_WALLS_UNKNOWN */
-	SWC_EVENT_DETAIL,        /* .detail */
+	SWC_EVENT_DETAIL,        /* .detail; comes again when something of it has changed */
 	SWC_EVENT_ENTER,         /* .actor came into view */
 	SWC_EVENT_CHANGED,       /* .actor, in view already, was told anew: its looks have come */
 	SWC_EVENT_LEAVE,         /* .actor is leaving view (last known state) */
@@ -139,6 +143,7 @@ enum swc_event_type {
 	SWC_EVENT_CORRECTED,     /* .corrected: the own character was moved */
 	SWC_EVENT_DIALOGUE,      /* .dialogue */
 	SWC_EVENT_ACTION_DENIED, /* .denied */
+	SWC_EVENT_COMBAT,        /* .combat: a blow that one sees */
 	SWC_EVENT_DISCONNECTED,  /* .disconnected; the last event */
 };
 
@@ -158,9 +163,17 @@ struct swc_event {
 		} refused;
 		struct {
 			uint32_t level;
-			int64_t gold;
+			int64_t gold, experience; /* kept: they survive whatever happens */
+			int64_t gold_pending, experience_pending; /* earned, not kept yet */
 			uint32_t appearance;
+			uint32_t health, health_max;
 		} detail;
+		struct {
+			uint32_t attacker; /* 0: nobody */
+			uint32_t target;
+			uint32_t damage;
+			uint32_t health; /* that the target has left; 0: this killed it */
+		} combat;
 		const struct swc_actor *actor;
 		struct {
 			uint32_t tick, entities;
@@ -263,6 +276,10 @@ void swc_walk(struct swc_client *client, int dx, int dy);
 /* Click an actor (an NPC). The answer is a DIALOGUE or an ACTION_DENIED event. Returns -ENOTCONN
  * before JOINED and after the end. */
 int swc_click(struct swc_client *client, uint32_t actor_id);
+
+/* Strike an actor (a monster) once. Others see it as a COMBAT event; or an ACTION_DENIED comes.
+ * Returns -ENOTCONN before JOINED and after the end. */
+int swc_attack(struct swc_client *client, uint32_t actor_id);
 
 /* Leave in good order: what was sent before is delivered, then ENet disconnects. DISCONNECTED
  * follows. Calling it again does nothing. */

@@ -42,6 +42,18 @@ const char *swc_denied_text(uint32_t reason)
 		return "the NPC's script failed";
 	case SW__ACTION_REFUSAL__LEFT_MAP:
 		return "meant for a map that was left";
+	case SW__ACTION_REFUSAL__DEAD:
+		return "who is dead does nothing";
+	case SW__ACTION_REFUSAL__TARGET_DEAD:
+		return "the target is dead";
+	case SW__ACTION_REFUSAL__WRONG_TARGET:
+		return "that cannot be attacked";
+	case SW__ACTION_REFUSAL__COOLING_DOWN:
+		return "too short a time after the last strike";
+	case SW__ACTION_REFUSAL__NO_SIGHT:
+		return "a wall is between";
+	case SW__ACTION_REFUSAL__SAFE_ZONE:
+		return "nobody is attacked in a safe zone, nor from one";
 	case SW__ACTION_REFUSAL__ACTION_REFUSAL_NONE:
 	default:
 		return "a reason that this client does not know";

@@ -34,7 +34,9 @@ enum sw_channel {
 	X(CHARACTER_DETAIL, 0x44, CharacterDetail, SERVER)                                         \
 	X(CLICK, 0x45, Click, CLIENT)                                                              \
 	X(DIALOGUE, 0x46, Dialogue, SERVER)                                                        \
-	X(ACTION_REFUSED, 0x47, ActionRefused, SERVER)
+	X(ACTION_REFUSED, 0x47, ActionRefused, SERVER)                                             \
+	X(ATTACK, 0x48, Attack, CLIENT)                                                            \
+	X(COMBAT, 0x49, CombatEvents, SERVER)
 
 #define SW_MESSAGE_ENUM(name, value, message, who) SW_MSG_##name = value,
 enum sw_message_type { SW_MESSAGE_TYPES(SW_MESSAGE_ENUM) };

@@ -1,6 +1,7 @@
 #include "simulation/action.h"
 
 #include "proto/client.pb-c.h"
+#include "simulation/combat.h"
 #include "simulation/npc.h"
 #include "simulation/send.h"
 
@@ -18,6 +19,8 @@ static uint32_t click(struct sim_map *m, uint32_t slot, uint32_t actor_id, uint3
 
 	if (sim_player(m, slot)->detail != SIM_DETAIL_READY)
 		return SW__ACTION_REFUSAL__NOT_READY;
+	if (!sim_is_alive(m, slot))
+		return SW__ACTION_REFUSAL__DEAD;
 	/* Who is not in view does not exist for this client: ids cannot be probed. */
 	if (target == SIM_NONE || (target != slot && !sim_knows(m, slot, target)))
 		return SW__ACTION_REFUSAL__NO_SUCH_ACTOR;
@@ -37,7 +40,14 @@ uint32_t sim_action_do(struct sim_shard *s, struct sim_map *m, const struct sim_
 		m->entities[action->slot].generation != action->generation)
 		return cost;
 	sim_player(m, action->slot)->actions--;
-	refusal = click(m, action->slot, action->actor_id, &cost);
+	switch (action->type) {
+	case SW_MSG_ATTACK:
+		refusal = sim_attack(m, action->slot, action->actor_id);
+		cost += SIM_COST_BLOW;
+		break;
+	default:
+		refusal = click(m, action->slot, action->actor_id, &cost);
+	}
 	if (refusal) {
 		sim_send_refused(s, m, action->slot, action->type, refusal);
 		cost += SIM_COST_SEND;

@@ -143,7 +143,7 @@ static enum sim_parse parse_click(ProtobufCAllocator *allocator, const uint8_t *
 {
 	const Sw__Click *click;
 
-	if (count > SIM_CLICK_BYTES_MAX)
+	if (count > SIM_ACTION_BYTES_MAX)
 		return SIM_PARSE_OVERSIZE;
 	click = sw__click__unpack(allocator, count, bytes);
 	if (!click)
@@ -153,28 +153,59 @@ static enum sim_parse parse_click(ProtobufCAllocator *allocator, const uint8_t *
 	return SIM_PARSE_OK;
 }
 
+static enum sim_parse parse_attack(ProtobufCAllocator *allocator, const uint8_t *bytes,
+	uint32_t count, struct sim_client_message *out)
+{
+	const Sw__Attack *attack;
+
+	if (count > SIM_ACTION_BYTES_MAX)
+		return SIM_PARSE_OVERSIZE;
+	attack = sw__attack__unpack(allocator, count, bytes);
+	if (!attack)
+		return SIM_PARSE_UNDECODABLE;
+	out->actor_id = attack->actor_id;
+	out->stay = attack->stay;
+	return SIM_PARSE_OK;
+}
+
+typedef enum sim_parse parse_fn(ProtobufCAllocator *allocator, const uint8_t *bytes, uint32_t count,
+	struct sim_client_message *out);
+
+/* All but the input come on the session's channel. */
+static parse_fn *action_parser(uint8_t type)
+{
+	switch (type) {
+	case SW_MSG_CLICK:
+		return parse_click;
+	case SW_MSG_ATTACK:
+		return parse_attack;
+	default:
+		return NULL;
+	}
+}
+
 enum sim_parse sim_client_message_parse(uint8_t *memory, uint8_t channel, const uint8_t *bytes,
 	uint32_t count, struct sim_client_message *out)
 {
 	struct arena arena = {.memory = memory};
 	ProtobufCAllocator allocator = {arena_alloc, arena_free, &arena};
+	parse_fn *parse;
 
 	if (!count)
 		return SIM_PARSE_EMPTY;
 	memset(out, 0, sizeof(*out));
 	out->type = bytes[0];
-	switch (bytes[0]) {
-	case SW_MSG_INPUT:
+	if (bytes[0] == SW_MSG_INPUT) {
 		if (channel != SW_CHANNEL_WORLD)
 			return SIM_PARSE_WRONG_CHANNEL;
 		return parse_input(&allocator, bytes + 1, count - 1, out);
-	case SW_MSG_CLICK:
-		if (channel != SW_CHANNEL_SESSION)
-			return SIM_PARSE_WRONG_CHANNEL;
-		return parse_click(&allocator, bytes + 1, count - 1, out);
-	default:
-		return SIM_PARSE_UNKNOWN_TYPE;
 	}
+	parse = action_parser(bytes[0]);
+	if (!parse)
+		return SIM_PARSE_UNKNOWN_TYPE;
+	if (channel != SW_CHANNEL_SESSION)
+		return SIM_PARSE_WRONG_CHANNEL;
+	return parse(&allocator, bytes + 1, count - 1, out);
 }
 
 enum sim_parse sim_client_input_reference(

@@ -17,15 +17,15 @@ enum sim_parse { SIM_PARSE_REFUSALS(SIM_PARSE_ENUM) SIM_PARSE_OK };
 #define SIM_PARSE_MEMORY 4096u
 
 /* Longest encoding of each type that is looked at; canonical ones are far shorter. */
-#define SIM_INPUT_BYTES_MAX 256u
-#define SIM_CLICK_BYTES_MAX 32u
-#define SIM_INPUTS_MAX      8u
+#define SIM_INPUT_BYTES_MAX  256u
+#define SIM_ACTION_BYTES_MAX 32u
+#define SIM_INPUTS_MAX       8u
 
 struct sim_client_message {
-	uint8_t type;                   /* SW_MSG_INPUT or SW_MSG_CLICK */
+	uint8_t type;                   /* SW_MSG_INPUT, CLICK, ATTACK */
 	uint32_t first_sequence, count; /* INPUT */
 	int8_t dx[SIM_INPUTS_MAX], dy[SIM_INPUTS_MAX];
-	uint32_t actor_id; /* CLICK */
+	uint32_t actor_id; /* CLICK, ATTACK */
 	uint32_t stay;     /* Joined.stay, as the client names it */
 };
 

@@ -74,6 +74,9 @@ static void check_sent(const struct msg *m)
 	case SW_MSG_CHARACTER_DETAIL:
 		message = sw__character_detail__unpack(NULL, count, bytes);
 		break;
+	case SW_MSG_COMBAT:
+		message = sw__combat_events__unpack(NULL, count, bytes);
+		break;
 	case SW_MSG_ACTION_REFUSED:
 		message = sw__action_refused__unpack(NULL, count, bytes);
 		break;

@@ -12,6 +12,7 @@ static uint32_t record(uint64_t *seed, uint32_t sequence, uint8_t *out)
 	Sw__Input inputs[10], *pointers[10];
 	Sw__InputBatch input = SW__INPUT_BATCH__INIT;
 	Sw__Click click = SW__CLICK__INIT;
+	Sw__Attack attack = SW__ATTACK__INIT;
 	uint32_t count, damage = sim_random_below(seed, 3);
 
 	input.first_sequence = sequence;
@@ -25,7 +26,12 @@ static uint32_t record(uint64_t *seed, uint32_t sequence, uint8_t *out)
 	}
 	click.actor_id = sim_random_below(seed, 30);
 	out[0] = (uint8_t)sim_random(seed);
-	if (sim_random_below(seed, 5)) {
+	attack.actor_id = click.actor_id;
+	if (!sim_random_below(seed, 5)) {
+		out[0] = (uint8_t)((out[0] & ~3) | SW_CHANNEL_SESSION);
+		out[2] = SW_MSG_ATTACK;
+		count = 1 + (uint32_t)sw__attack__pack(&attack, out + 3);
+	} else if (sim_random_below(seed, 5)) {
 		out[0] = (uint8_t)((out[0] & ~3) | SW_CHANNEL_WORLD);
 		out[2] = SW_MSG_INPUT;
 		count = 1 + (uint32_t)sw__input_batch__pack(&input, out + 3);

@@ -12,6 +12,11 @@
 #define SIM_COST_INPUT     120   /* an input applied */
 #define SIM_COST_WALLS     30    /* more for a step where there are walls */
 #define SIM_COST_MONSTER   25    /* a monster's tick */
+#define SIM_COST_CHASE     150   /* a monster that chases or goes back */
+#define SIM_COST_SENSE     300   /* a monster looks around, and each cell near */
+#define SIM_COST_BLOW      300   /* a blow: the checks, the line of sight, the event */
+#define SIM_COST_BACK      2000  /* somebody vanishes or comes back */
+#define SIM_COST_EVENT     20    /* a blow looked at for an observer */
 #define SIM_COST_SCRIPT    10000 /* a Lua handler */
 #define SIM_COST_RECORD    60    /* an entity record encoded */
 #define SIM_COST_CROSSING  1500  /* an actor changes its cell */

@@ -18,6 +18,22 @@
 	X(MANY_INPUTS,   "many_inputs",   "input batch refused: more than 8 inputs")               \
 	X(INPUT_RANGE,   "input_range",   "input batch refused: an axis outside -127..127")
 
+/* Why an action is refused, in the order of ActionRefusal in client.proto, from 1. X(id, name, help) */
+#define SIM_ACTION_REFUSALS(X)                                                                     \
+	X(NOT_READY,     "not_ready",     "action refused: the details are still loading")         \
+	X(NO_SUCH_ACTOR, "no_such_actor", "action refused: no such actor in view")                 \
+	X(TOO_FAR,       "too_far",       "action refused: out of reach")                          \
+	X(NOT_AN_NPC,    "not_an_npc",    "click refused: it cannot be clicked")                   \
+	X(TOO_OFTEN,     "too_often",     "action refused: too many in one tick")                  \
+	X(SCRIPT_FAILED, "script_failed", "click refused: the script ended with an error")         \
+	X(LEFT_MAP,      "left_map",      "action refused: meant for a map that was left")         \
+	X(DEAD,          "dead",          "action refused: who is dead does nothing")              \
+	X(TARGET_DEAD,   "target_dead",   "attack refused: the target is dead")                    \
+	X(WRONG_TARGET,  "wrong_target",  "attack refused: it cannot be attacked")                 \
+	X(COOLING_DOWN,  "cooling_down",  "attack refused: the last was too short a time ago")     \
+	X(NO_SIGHT,      "no_sight",      "action refused: a wall is between")                     \
+	X(SAFE_ZONE,     "safe_zone",     "attack refused: one of the two stands in a safe zone")
+
 #define SIM_COUNTERS(X)                                                                            \
 	X(PLAYERS,            "players",            COUNTER_GAUGE, "players on this shard's maps")                        \
 	X(TICKS,              "ticks",              COUNTER_SUM,   "map ticks run")                                       \
@@ -43,6 +59,14 @@
 	X(INPUTS_DROPPED,     "inputs_dropped",     COUNTER_SUM,   "inputs dropped: the client sends faster than real time allows") \
 	X(ACTIONS,            "actions",            COUNTER_SUM,   "clicks and other actions done")                       \
 	X(ACTIONS_REFUSED,    "actions_refused",    COUNTER_SUM,   "actions refused by name to their player")             \
+	X(INPUTS_DEAD,        "inputs_dead",        COUNTER_SUM,   "inputs refused: who is dead does not walk")           \
+	X(BLOWS,              "blows",              COUNTER_SUM,   "blows that hurt somebody")                            \
+	X(MONSTERS_KILLED,    "monsters_killed",    COUNTER_SUM,   "monsters that died")                                  \
+	X(MONSTERS_BACK,      "monsters_back",      COUNTER_SUM,   "monsters that came back")                             \
+	X(PLAYERS_KILLED,     "players_killed",     COUNTER_SUM,   "players that died")                                   \
+	X(PLAYERS_BACK,       "players_back",       COUNTER_SUM,   "players that stood up again")                         \
+	X(COMBAT_EVENTS,      "combat_events",      COUNTER_SUM,   "blows told to observers")                             \
+	X(COMBAT_EVENTS_CUT,  "combat_events_cut",  COUNTER_SUM,   "blows not told: more happened in one tick than is told to one observer") \
 	X(ACTIONS_DROPPED,    "actions_dropped",    COUNTER_SUM,   "actions beyond the answers a player gets in one tick") \
 	X(DETAIL_QUERIES,     "detail_queries",     COUNTER_SUM,   "lazy joins asked of the world thread")                \
 	X(DETAIL_RESULTS,     "detail_results",     COUNTER_SUM,   "lazy joins done")                                     \
@@ -63,9 +87,11 @@
 
 #define SIM_COUNTER_ENUM(id, name, kind, help) SIM_##id,
 #define SIM_PARSE_COUNTER_ENUM(id, name, help) SIM_MALFORMED_##id,
+#define SIM_REFUSED_COUNTER_ENUM(id, name, help) SIM_REFUSED_##id,
 enum sim_counter {
 	SIM_COUNTERS(SIM_COUNTER_ENUM)
 	SIM_PARSE_REFUSALS(SIM_PARSE_COUNTER_ENUM)
+	SIM_ACTION_REFUSALS(SIM_REFUSED_COUNTER_ENUM)
 	SIM_COUNTER_COUNT
 };
 

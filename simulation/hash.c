@@ -39,6 +39,25 @@ static uint64_t hash_player(uint64_t h, const struct sim_map *m, uint32_t slot)
 	return h;
 }
 
+static uint64_t hash_fights(uint64_t h, const struct sim_map *m)
+{
+	for (uint32_t slot = 0; slot < m->slots; slot++) {
+		const struct sim_body *body = &m->bodies[slot];
+
+		h = mix(h, (uint64_t)body->health << 32 | body->ready_beat);
+		h = mix(h, (uint64_t)body->back_beat << 32 | body->hurt_beat);
+	}
+	for (uint32_t n = 0; n < m->monster_slots; n++) {
+		h = mix(h, (uint64_t)m->monsters[n].target << 32 | m->monsters[n].mood);
+		h = mix(h, (uint64_t)m->lairs[n].owner << 32 | m->lairs[n].owner_generation);
+	}
+	for (uint32_t slot = 0; slot < m->player_slots; slot++) {
+		h = mix(h, (uint64_t)m->purses[slot].gold_due);
+		h = mix(h, (uint64_t)m->purses[slot].experience_due);
+	}
+	return h;
+}
+
 uint64_t sim_shard_hash(const struct sim_shard *s)
 {
 	uint64_t h = mix(s->seed, (uint64_t)s->stopping << 1 | s->stopped);
@@ -66,6 +85,7 @@ uint64_t sim_shard_hash(const struct sim_shard *s)
 			h = mix(h, (uint64_t)m->monsters[n].until_beat << 16 |
 					   (uint64_t)(uint8_t)m->monsters[n].dx << 8 |
 					   (uint8_t)m->monsters[n].dy);
+		h = hash_fights(h, m);
 	}
 	return h;
 }

@@ -268,6 +268,7 @@ static uint32_t from_world(struct sim_shard *s, const struct msg *message)
 	p->detail_result = result.result;
 	p->level = result.level;
 	p->gold = result.gold;
+	m->purses[slot].experience = result.experience;
 	p->appearance = result.appearance & 0xffffff;
 	sim_lazy_push(m, &m->arrived, slot);
 	return SIM_COST_MESSAGE;

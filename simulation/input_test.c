@@ -229,7 +229,7 @@ static void oversize_messages(void **state)
 	test_packet(&t, 0, SW_CHANNEL_WORLD, bytes, SIM_INPUT_BYTES_MAX + 2);
 	test_packet(&t, 0, SW_CHANNEL_WORLD, bytes, sizeof(bytes));
 	bytes[0] = SW_MSG_CLICK;
-	test_packet(&t, 0, SW_CHANNEL_SESSION, bytes, SIM_CLICK_BYTES_MAX + 2);
+	test_packet(&t, 0, SW_CHANNEL_SESSION, bytes, SIM_ACTION_BYTES_MAX + 2);
 	/* 120 empty inputs in 240 bytes: too many, and no more memory than was set aside */
 	bytes[0] = SW_MSG_INPUT;
 	for (uint32_t i = 0; i < 120; i++)

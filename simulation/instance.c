@@ -9,6 +9,7 @@
 #include "simulation/entity.h"
 #include "simulation/interest.h"
 #include "simulation/match/match.h"
+#include "simulation/monster.h"
 #include "simulation/npc.h"
 #include "simulation/random.h"
 #include "simulation/state.h"
@@ -39,6 +40,7 @@ struct sim_instances {
 	uint32_t count;
 	struct definition definitions[CONFIG_MAPS_MAX];
 	struct sim_grounds *grounds;    /* all instances of a map walk on the same */
+	struct sim_game *game;          /* all maps play by the same */
 	struct instance_gauges *gauges; /* [count] */
 	struct sim_instance *instances; /* [count] */
 };
@@ -70,14 +72,21 @@ static void lay_out_map(struct layout *l, struct sim_map *m)
 	m->players_table = take(l, players * sizeof(*m->players_table));        /* P x 432 B */
 	m->known = take(l, players * m->known_words * sizeof(*m->known));       /* P x E / 8 B */
 	m->npcs = take(l, (size_t)m->npc_slots * sizeof(*m->npcs));             /* N x 40 B */
-	m->monsters = take(l, (size_t)m->monster_slots * sizeof(*m->monsters)); /* M x 8 B */
-	m->cells = take(l, (size_t)m->columns * m->rows * sizeof(*m->cells));   /* C x 16 B */
-	m->cell_bytes = take(l, slots * SIM_RECORD_MAX);                        /* E x 31 B */
-	m->moved = take(l, slots * sizeof(*m->moved));                          /* E x 4 B */
-	m->free_slots = take(l, players * sizeof(*m->free_slots));              /* P x 4 B */
-	m->order = take(l, players * sizeof(*m->order));                        /* P x 4 B */
-	m->picked = take(l, slots * sizeof(*m->picked));                        /* E x 4 B */
-	m->actions = take(l, (size_t)m->actions_max * sizeof(*m->actions));     /* 2 P x 16 B */
+	m->monsters = take(l, (size_t)m->monster_slots * sizeof(*m->monsters)); /* M x 16 B */
+	m->lairs = take(l, (size_t)m->monster_slots * sizeof(*m->lairs));       /* M x 20 B */
+	m->bodies = take(l, slots * sizeof(*m->bodies));                        /* E x 32 B */
+	m->purses = take(l, players * sizeof(*m->purses));                      /* P x 24 B */
+	m->fallen = take(l, slots * sizeof(*m->fallen));                        /* E x 4 B */
+	m->events = take(l, SIM_EVENTS_MAX * sizeof(*m->events));               /* 40 KiB */
+	m->cell_events =
+		take(l, (size_t)m->columns * m->rows * sizeof(*m->cell_events)); /* C x 8 B */
+	m->cells = take(l, (size_t)m->columns * m->rows * sizeof(*m->cells));    /* C x 16 B */
+	m->cell_bytes = take(l, slots * SIM_RECORD_MAX);                         /* E x 31 B */
+	m->moved = take(l, slots * sizeof(*m->moved));                           /* E x 4 B */
+	m->free_slots = take(l, players * sizeof(*m->free_slots));               /* P x 4 B */
+	m->order = take(l, players * sizeof(*m->order));                         /* P x 4 B */
+	m->picked = take(l, slots * sizeof(*m->picked));                         /* E x 4 B */
+	m->actions = take(l, (size_t)m->actions_max * sizeof(*m->actions));      /* 2 P x 16 B */
 	if (m->match.rule)
 		m->match.state = take(l, m->match.rule->state_bytes); /* the rule's own */
 }
@@ -124,13 +133,8 @@ static void fill_map(struct sim_map *m)
 	for (uint32_t i = 0; i < m->player_slots; i++)
 		m->free_slots[i] = i;
 	m->free_count = m->player_slots;
-	for (uint32_t i = 0; i < m->monster_slots; i++) {
-		int32_t x_mm, y_mm;
-
-		sim_monster_place(m, i, &x_mm, &y_mm, &m->monsters[i].herd);
-		sim_entity_appear(
-			m, m->player_slots + m->npc_slots + i, SIM_MONSTER, x_mm, y_mm, 0);
-	}
+	for (uint32_t i = 0; i < m->monster_slots; i++)
+		sim_monster_first(m, i);
 }
 
 /* ---- building ---- */
@@ -220,6 +224,7 @@ int sim_instance_build(struct sim_instances *table, uint32_t id, char *error, si
 	m->number = slot;
 	m->id = id;
 	m->gauges = &table->gauges[slot];
+	m->game = table->game;
 	if (m->config.kind == CONFIG_MAP_ROOM)
 		m->match.rule = sim_match_rule_find(m->config.rule);
 	m->match.told = INSTANCE_OPEN;
@@ -342,6 +347,50 @@ static int read_definition(
 	return -status;
 }
 
+/* Every monster of a map must be of a kind that the game has, where the game says kinds at all. */
+static bool check_kinds(const struct sim_instances *table, FILE *errors)
+{
+	bool good = true;
+
+	for (uint32_t i = 0; i < table->config->map_count && table->game->kinds_known; i++) {
+		const struct sw_ground *ground = table->grounds->of[i];
+
+		for (uint32_t h = 0; ground && h < ground->herd_count; h++) {
+			if (sim_game_kind(table->game, ground->herds[h].kind) != UINT32_MAX)
+				continue;
+			fprintf(errors,
+				"map %s: %s: there is no monster %s, allowed is one of "
+				"monsters.yaml\n",
+				table->config->maps[i].name, table->config->maps[i].file,
+				ground->herds[h].kind);
+			good = false;
+		}
+	}
+	return good;
+}
+
+/* The grounds of all maps, and the game's data. All faults of both are said. */
+static bool read_world(struct sim_instances *table, char *error, size_t error_bytes)
+{
+	FILE *errors;
+	size_t used;
+	bool good;
+
+	table->grounds = sim_grounds_new(table->config, error, error_bytes);
+	used = table->grounds ? 0 : strnlen(error, error_bytes);
+	if (used + 1 >= error_bytes)
+		return false;
+	errors = fmemopen(error + used, error_bytes - used, "w");
+	if (!errors) {
+		snprintf(error, error_bytes, "no memory for the game's data");
+		return false;
+	}
+	table->game = sim_game_load(table->config->simulation.content, errors);
+	good = table->grounds && table->game && check_kinds(table, errors);
+	fclose(errors);
+	return good;
+}
+
 struct sim_instances *sim_instances_new(const struct sw_config *config,
 	struct script_watchdog *watchdog, uint64_t seed, char *error, size_t error_bytes)
 {
@@ -367,8 +416,7 @@ struct sim_instances *sim_instances_new(const struct sw_config *config,
 		pthread_mutex_init(&instance->text_lock, NULL);
 		instance->script_set = script_counter_set(table->count, instance->script_counters);
 	}
-	table->grounds = sim_grounds_new(config, error, error_bytes);
-	if (!table->grounds)
+	if (!read_world(table, error, error_bytes))
 		goto fail;
 	for (uint32_t i = 0; i < config->map_count; i++)
 		if (read_definition(table, i, error, error_bytes))
@@ -394,6 +442,7 @@ void sim_instances_free(struct sim_instances *table)
 	for (uint32_t i = 0; i < CONFIG_MAPS_MAX; i++)
 		free(table->definitions[i].source);
 	sim_grounds_free(table->grounds);
+	sim_game_free(table->game);
 	free(table->gauges);
 	free(table->instances);
 	free(table);

@@ -23,10 +23,10 @@
 struct sim_instances;
 struct sim_map;
 
-/* Set-up thread. Reads the maps' files and scripts, and reserves the table, not yet the instances. config is
- * borrowed for the life of the table. watchdog may be NULL: no map may then have a script. Returns
- * NULL with one line in error: no memory, a script that cannot be read, a rule that is not known;
- * or with the faults of the maps' files, a line each.
+/* Set-up thread. Reads the maps' files and scripts, and reserves the table, not yet the instances.
+ * config is borrowed for the life of the table. watchdog may be NULL: no map may then have a
+ * script. Returns NULL with one line in error: no memory, a script that cannot be read, a rule that
+ * is not known; or with the faults of the maps' files, a line each.
  */
 struct sim_instances *sim_instances_new(const struct sw_config *config,
 	struct script_watchdog *watchdog, uint64_t seed, char *error, size_t error_bytes);

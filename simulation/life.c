@@ -3,6 +3,7 @@
 #include "common/check.h"
 #include "common/log_events.h"
 #include "proto/client.pb-c.h"
+#include "simulation/combat.h"
 #include "simulation/entity.h"
 #include "simulation/interest.h"
 #include "simulation/list.h"
@@ -142,6 +143,9 @@ static void place(struct sim_shard *s, struct sim_map *m, uint32_t slot)
 		p->saved_x_mm = -1; /* what was saved is not where it stands */
 	}
 	p->state = SIM_PLAYER_PRESENT;
+	m->bodies[slot] = (struct sim_body){.ready_beat = m->beat, .hurt_beat = m->beat};
+	m->purses[slot] = (struct sim_purse){0};
+	sim_body_player(m, slot, true);
 	sim_entity_appear(m, slot, SIM_PLAYER, x_mm, y_mm, p->join_heading);
 	p->owed |= SIM_OWE_ROUTE | SIM_OWE_JOINED | SIM_OWE_ANNOUNCE;
 	sim_lazy_push(m, &m->lazy, slot);

@@ -27,6 +27,12 @@ static struct msg *finish(struct sim_shard *s, const struct sim_player *p, uint8
 	return message;
 }
 
+#define DENIAL_IN_PLACE(id, name, help)                                                            \
+	_Static_assert((uint32_t)(SIM_REFUSED_##id - SIM_REFUSED_NOT_READY) + 1u ==                \
+			       (uint32_t)SW__ACTION_REFUSAL__##id,                                 \
+		"the order of client.proto");
+SIM_ACTION_REFUSALS(DENIAL_IN_PLACE)
+
 /* ---- the queue behind a full ring ---- */
 
 static void waited(struct sim_shard *s, const struct msg *message)
@@ -118,6 +124,8 @@ void sim_send_refused(
 	Sw__ActionRefused refused = SW__ACTION_REFUSED__INIT;
 	uint8_t *at;
 
+	DCHECK(reason >= 1 && reason <= SIM_COUNTER_COUNT - SIM_REFUSED_NOT_READY);
+	sim_count(s, SIM_REFUSED_NOT_READY + (enum sim_counter)(reason - 1), 1);
 	if (p->refusals >= SIM_REFUSALS_PER_TICK) {
 		sim_count(s, SIM_ACTIONS_DROPPED, 1);
 		return;

@@ -10,8 +10,9 @@
 
 #define X_SUM(id, name, kind, help) {name, help, kind},
 #define X_REFUSAL(id, name, help)   {"malformed_" name, help, COUNTER_SUM},
+#define X_DENIAL(id, name, help)    {"refused_" name, help, COUNTER_SUM},
 static const struct counter_desc counter_desc[SIM_COUNTER_COUNT] = {
-	SIM_COUNTERS(X_SUM) SIM_PARSE_REFUSALS(X_REFUSAL)};
+	SIM_COUNTERS(X_SUM) SIM_PARSE_REFUSALS(X_REFUSAL) SIM_ACTION_REFUSALS(X_DENIAL)};
 
 /* A lay-out is walked twice: once to add up, once to hand out. */
 struct layout {

@@ -1,16 +1,13 @@
 /* Stage 3: deferred results of the world thread. An answer was put into its player's record when
  * the ring was drained; here it takes effect: the client gets CharacterDetail, those who see the
  * player get its looks. */
-#include "proto/client.pb-c.h"
 #include "simulation/list.h"
-#include "simulation/send.h"
 #include "simulation/state.h"
-#include "simulation/view.h"
+#include "simulation/status.h"
 
 static void finish(struct sim_shard *s, struct sim_map *m, uint32_t slot)
 {
 	struct sim_player *p = sim_player(m, slot);
-	Sw__CharacterDetail detail = SW__CHARACTER_DETAIL__INIT;
 
 	if (p->detail_result != MSG_LOAD_OK) {
 		p->detail = SIM_DETAIL_WANTED;
@@ -19,16 +16,7 @@ static void finish(struct sim_shard *s, struct sim_map *m, uint32_t slot)
 		sim_count(s, SIM_DETAIL_RETRIES, 1);
 		return;
 	}
-	p->detail = SIM_DETAIL_READY;
-	detail.level = p->level;
-	detail.gold = p->gold;
-	detail.appearance = p->appearance;
-	sim_send_reliable(s, m, slot, SW_CHANNEL_SESSION,
-		(uint32_t)sw__character_detail__pack(
-			&detail, sim_send_begin(s, SW_MSG_CHARACTER_DETAIL)));
-	if (p->appearance)
-		sim_view_renew(m, slot);
-	sim_count(s, SIM_DETAIL_RESULTS, 1);
+	sim_status_arrived(s, m, slot);
 }
 
 bool sim_stage_deferred(struct sim_shard *s, struct sim_map *m, struct sim_slice *slice)

@@ -8,6 +8,7 @@
 #include "simulation/life.h"
 #include "simulation/list.h"
 #include "simulation/state.h"
+#include "simulation/status.h"
 #include "simulation/update.h"
 
 #define FLUSH_GROUP 64u /* observers between two pauses */
@@ -72,8 +73,11 @@ bool sim_stage_flush(struct sim_shard *s, struct sim_map *m, struct sim_slice *s
 		sim_prefetch_player(m, m->cursor);
 		slot = m->order[m->cursor++];
 		sim_player(m, slot)->refusals = 0;
-		if (!sim_player(m, slot)->leave_wanted)
-			slice->left -= sim_update_step(s, m, slot);
+		if (sim_player(m, slot)->leave_wanted)
+			continue;
+		if (sim_player(m, slot)->tell)
+			slice->left -= sim_status_tell(s, m, slot);
+		slice->left -= sim_update_step(s, m, slot);
 	}
 	for (; m->cursor < m->player_slots; m->cursor += autosave_buckets(s, m)) {
 		if (slice->left <= 0)

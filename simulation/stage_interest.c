@@ -1,7 +1,8 @@
 /* Stage 7: interest management and movement deltas. What changed is encoded, once an entity, and
  * follows its cell; each cell's records are laid out, row by row; then each player's view is
- * compared and told. */
+ * compared and told, and the blows that it sees. */
 #include "simulation/entity.h"
+#include "simulation/events.h"
 #include "simulation/interest.h"
 #include "simulation/state.h"
 #include "simulation/view.h"
@@ -82,6 +83,8 @@ bool sim_stage_interest(struct sim_shard *s, struct sim_map *m, struct sim_slice
 		if (m->cursor == m->columns * m->rows) {
 			m->step = VIEWS;
 			m->cursor = 0;
+			sim_events_sort(m);
+			slice->left -= m->event_count * SIM_COST_CELL;
 			break;
 		}
 		if (slice->left <= 0 || !lay_out_cell(m, &m->cells[m->cursor], slice))
@@ -94,8 +97,12 @@ bool sim_stage_interest(struct sim_shard *s, struct sim_map *m, struct sim_slice
 		if (slice->left <= 0)
 			return false;
 		sim_prefetch_player(m, m->cursor);
-		if (!sim_player(m, slot)->leave_wanted)
-			slice->left -= sim_view_step(s, m, slot);
+		if (sim_player(m, slot)->leave_wanted)
+			continue;
+		slice->left -= sim_view_step(s, m, slot);
+		if (m->event_count)
+			slice->left -= sim_events_tell(s, m, slot);
 	}
+	sim_events_clear(m);
 	return true;
 }

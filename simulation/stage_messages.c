@@ -3,6 +3,7 @@
  * it walks at most n + SIM_INPUT_BANK steps, however fast it sends. Then actions, in the order of
  * their arrival. An action that needs what the lazy join has not brought yet is refused by name. */
 #include "simulation/action.h"
+#include "simulation/combat.h"
 #include "simulation/entity.h"
 #include "simulation/state.h"
 
@@ -13,6 +14,14 @@ static uint32_t apply_inputs(struct sim_shard *s, struct sim_map *m, uint32_t sl
 
 	if (credit > SIM_INPUT_BANK + 1)
 		credit = SIM_INPUT_BANK + 1;
+	/* The dead stay where they fell; their inputs count as taken, so that a client that
+	 * predicts is put right. */
+	if (p->input_count && !sim_is_alive(m, slot)) {
+		p->applied_sequence = p->received_sequence;
+		sim_count(s, SIM_INPUTS_DEAD, p->input_count);
+		p->input_count = 0;
+		sim_entity_touch(m, slot);
+	}
 	while (credit && p->input_count) {
 		uint32_t i = p->input_head;
 

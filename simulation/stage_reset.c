@@ -1,5 +1,5 @@
-/* Stage 1: what the last tick left is reset; joins, leaves and owed messages are moved on; ghosts
- * are looked for.
+/* Stage 1: what the last tick left is reset; who died vanishes, and who was dead comes back; joins,
+ * leaves and owed messages are moved on; ghosts are looked for.
  *
  * Ghost and eviction guard. A ghost is a player whose peer the dataplane no longer has. Its word of
  * that is MSG_PEER_GONE, which is owed until the ring takes it; should one be lost all the same (a
@@ -8,6 +8,7 @@
  * peer that changes nothing, for a dead one the dataplane answers MSG_PEER_GONE. An eviction
  * (takeover, a newer peer in the same place) is a leave like any other: saved, told to control,
  * harmless when it comes twice. */
+#include "simulation/combat.h"
 #include "simulation/life.h"
 #include "simulation/list.h"
 #include "simulation/state.h"
@@ -21,7 +22,7 @@ static uint32_t stop_quota(const struct sim_shard *s, const struct sim_map *m)
 	return quota < 20 ? 20 : quota;
 }
 
-enum { START, LIVES, ROUTES, STOP };
+enum { START, FALLEN, REVIVE, LIVES, ROUTES, STOP };
 
 bool sim_stage_reset(struct sim_shard *s, struct sim_map *m, struct sim_slice *slice)
 {
@@ -29,6 +30,17 @@ bool sim_stage_reset(struct sim_shard *s, struct sim_map *m, struct sim_slice *s
 
 	if (m->step == START) {
 		m->script_left_ns = (int64_t)s->script_tick_us * 1000;
+		m->step = FALLEN;
+	}
+	if (m->step == FALLEN) {
+		if (!sim_fallen(m, slice))
+			return false;
+		m->step = REVIVE;
+		m->cursor = 0;
+	}
+	if (m->step == REVIVE) {
+		if (!sim_revive(m, slice))
+			return false;
 		m->quota = m->life.count;
 		m->step = LIVES;
 	}

@@ -22,6 +22,7 @@
 #include "proto/message_types.h"
 #include "simulation/counters.h"
 #include "simulation/costs.h"
+#include "simulation/game/game.h"
 #include "simulation/grounds.h"
 #include "simulation/outbox.h"
 #include "simulation/rules/move.h"
@@ -40,7 +41,15 @@
 #define SIM_NPC_MM_PER_S       4000u
 #define SIM_MONSTER_MM_PER_S   2000u
 #define SIM_CLICK_RANGE_MM     10000
-#define SIM_ROUTE_CHECK_S      30u /* each player's route is told again so often (stage 1) */
+#define SIM_FIST_RANGE_MM      2000u /* of a player without a weapon */
+#define SIM_FIST_COOLDOWN_MS   1000u
+#define SIM_PLAYER_BACK_S      5u    /* a dead player stands up again after this time */
+#define SIM_MONSTER_BACK_S     30u   /* a monster of no herd */
+#define SIM_REST_S             5u    /* unhurt for so long, a player mends */
+#define SIM_EVENTS_MAX         2048u /* blows of one tick on a map */
+#define SIM_EVENTS_TOLD        32u   /* to one observer in one tick */
+#define SIM_EVENTS_LOOKED      256u  /* at by one observer in one tick */
+#define SIM_ROUTE_CHECK_S      30u   /* each player's route is told again so often (stage 1) */
 #define SIM_DETAIL_RETRY_S     2u
 #define SIM_CELL_RADIUS        2 /* cells seen in each direction, so 5 x 5 */
 #define SIM_CELLS_MAX          65536u
@@ -116,6 +125,7 @@ struct sim_player {
 	bool route_ended;  /* ... and the dataplane has said that nothing of its peer follows */
 	bool rescan;       /* compare the whole view, not only the pending entities */
 	bool crowded;      /* more is near than may be in view */
+	uint8_t tell;      /* SIM_TELL_*: goes out at the end of the tick */
 	uint16_t payload_bytes_max;
 	uint16_t queued_slots; /* of reliable messages in the shard's queue */
 	uint32_t silent_ticks;
@@ -147,10 +157,55 @@ struct sim_player {
 	char next_map[MAP_NAME_BYTES]; /* when transferring */
 };
 
+/* What stage 8 tells a player of itself. */
+enum { SIM_TELL_STATUS = 1 << 0 };
+
+/* Who can be hurt, by entity slot; players and monsters have health_max. */
+struct sim_body {
+	uint32_t health, health_max; /* health 0: dead */
+	uint32_t ready_beat;         /* may strike again from here on */
+	uint32_t back_beat;          /* dead: comes back then */
+	uint32_t hurt_beat;          /* the last time */
+	uint32_t range_mm;
+	uint16_t attack, defence;
+	uint16_t cooldown_beats, pad;
+};
+_Static_assert(sizeof(struct sim_body) == 32, "two a cache line");
+
+/* What only some see: how much a player has earned and owns. */
+struct sim_purse {
+	int64_t experience;               /* as the database has it */
+	int64_t gold_due, experience_due; /* earned; no commit has been answered with OK yet */
+};
+
+enum sim_mood { SIM_WANDERS, SIM_CHASES, SIM_RETURNS, SIM_DEAD };
+
 struct sim_monster {
 	uint32_t until_beat; /* walks or rests until then */
 	int8_t dx, dy;
-	uint16_t herd; /* of the ground: it keeps near its place; SIM_NO_HERD: anywhere */
+	uint16_t herd;   /* of the ground: it keeps near its place; SIM_NO_HERD: anywhere */
+	uint32_t target; /* slot of the player it chases */
+	uint16_t kind;   /* of the game's kinds */
+	uint8_t mood;    /* enum sim_mood */
+	uint8_t pad;
+};
+_Static_assert(sizeof(struct sim_monster) == 16, "all are walked through each tick");
+
+/* What a monster knows besides: looked at when something happens to it. */
+struct sim_lair {
+	int32_t x_mm, y_mm; /* where it was when it began to chase, and goes back to */
+	uint32_t target_generation;
+	uint32_t owner, owner_generation; /* who hurt it first has what it leaves; SIM_NONE */
+};
+
+struct sim_event {
+	uint32_t attacker, target; /* slots; attacker SIM_NONE: nobody */
+	uint32_t damage, health;
+	uint32_t next; /* of the same cell */
+};
+
+struct sim_cell_events {
+	uint32_t head, count;
 };
 
 struct sim_npc {
@@ -186,6 +241,7 @@ struct sim_match {
 	void *state;                       /* [rule->state_bytes], zero when the room opens */
 	bool locked, closing, ending;
 	bool over;       /* ended, and nobody is left: to be retired */
+	bool pvp;        /* the rule's: players may attack players */
 	uint8_t told;    /* enum instance_state that control knows */
 	uint32_t cursor; /* players are sent home from this slot on */
 };
@@ -223,14 +279,23 @@ struct sim_map {
 	uint32_t cell_used; /* bytes of cell_bytes */
 	int64_t script_left_ns;
 
-	struct sim_entity *entities;      /* [slots] */
-	struct sim_player *players_table; /* [player_slots] */
-	uint64_t *known;                  /* [player_slots][known_words]: who is in whose view */
-	struct sim_npc *npcs;             /* [npc_slots] */
-	struct sim_monster *monsters;     /* [monster_slots] */
-	struct sim_cell *cells;           /* [columns * rows] */
-	uint8_t *cell_bytes;              /* [slots * SIM_RECORD_MAX] */
-	uint32_t *moved;                  /* [slots]: entities that changed this tick */
+	struct sim_entity *entities;         /* [slots] */
+	struct sim_player *players_table;    /* [player_slots] */
+	uint64_t *known;                     /* [player_slots][known_words]: who is in whose view */
+	struct sim_npc *npcs;                /* [npc_slots] */
+	struct sim_monster *monsters;        /* [monster_slots] */
+	struct sim_lair *lairs;              /* [monster_slots] */
+	const struct sim_game *game;         /* of the node */
+	struct sim_body *bodies;             /* [slots] */
+	struct sim_purse *purses;            /* [player_slots] */
+	struct sim_event *events;            /* [SIM_EVENTS_MAX]: this tick's, in order */
+	struct sim_cell_events *cell_events; /* [columns * rows] */
+	uint32_t event_count;
+	uint32_t *fallen; /* [slots]: monsters that died since the last stage 1 */
+	uint32_t fallen_count;
+	struct sim_cell *cells; /* [columns * rows] */
+	uint8_t *cell_bytes;    /* [slots * SIM_RECORD_MAX] */
+	uint32_t *moved;        /* [slots]: entities that changed this tick */
 	uint32_t moved_count;
 	uint32_t *free_slots; /* [player_slots]: a queue, so that a slot rests as long as it can */
 	uint32_t free_head, free_count;

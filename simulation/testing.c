@@ -72,6 +72,7 @@ void test_end(struct test_shard *t)
 		free(t->clients[i].heard_tick);
 		free(t->clients[i].seen_x_mm);
 		free(t->clients[i].seen_y_mm);
+		free(t->clients[i].seen_health);
 	}
 	free(t->clients);
 }
@@ -141,8 +142,53 @@ static void read_view(struct test_client *c, const uint8_t *bytes, uint32_t coun
 		c->knows[id] = true;
 		c->looks[id] = change->enter[i]->appearance != 0;
 		heard(c, change->enter[i]->state, change->tick);
+		c->seen_health[id] = change->enter[i]->health;
 	}
 	sw__view_change__free_unpacked(change, NULL);
+}
+
+static void read_combat(struct test_client *c, const uint8_t *bytes, uint32_t count)
+{
+	Sw__CombatEvents *combat = sw__combat_events__unpack(NULL, count, bytes);
+
+	assert_non_null(combat);
+	assert_true(combat->n_events > 0);
+	assert_true(combat->tick != c->combat_tick); /* at most one a tick */
+	c->combat_tick = combat->tick;
+	c->combats++;
+	for (size_t i = 0; i < combat->n_events; i++) {
+		const Sw__CombatEvent *event = combat->events[i];
+
+		assert_true(event->target < TEST_ACTORS_MAX);
+		/* one at least is known: himself, or in view */
+		assert_true(event->target == c->actor_id || event->attacker == c->actor_id ||
+			    c->knows[event->target] || c->knows[event->attacker]);
+		c->blows++;
+		c->deaths += !event->health;
+		c->blow_attacker = event->attacker;
+		c->blow_target = event->target;
+		c->blow_damage = event->damage;
+		c->blow_health = event->health;
+		c->seen_health[event->target] = event->health;
+	}
+	sw__combat_events__free_unpacked(combat, NULL);
+}
+
+static void read_detail(struct test_client *c, const uint8_t *bytes, uint32_t count)
+{
+	Sw__CharacterDetail *detail = sw__character_detail__unpack(NULL, count, bytes);
+
+	assert_non_null(detail);
+	c->detail = true;
+	c->details++;
+	c->level = detail->level;
+	c->health = detail->health;
+	c->health_max = detail->health_max;
+	c->gold = detail->gold;
+	c->experience = detail->experience;
+	c->gold_pending = detail->gold_pending;
+	c->experience_pending = detail->experience_pending;
+	sw__character_detail__free_unpacked(detail, NULL);
 }
 
 static void read_send(struct test_shard *t, struct test_client *c, const struct msg *m)
@@ -171,7 +217,12 @@ static void read_send(struct test_shard *t, struct test_client *c, const struct 
 		break;
 	}
 	case SW_MSG_CHARACTER_DETAIL:
-		c->detail = true;
+		read_detail(c, bytes, count);
+		break;
+	case SW_MSG_COMBAT:
+		assert_int_equal(m->channel, SW_CHANNEL_EVENTS);
+		assert_int_equal(m->flags, MSG_SEND_RELIABLE);
+		read_combat(c, bytes, count);
 		break;
 	case SW_MSG_WORLD_UPDATE:
 		assert_int_equal(m->channel, SW_CHANNEL_WORLD);
@@ -402,6 +453,7 @@ void test_join_as(struct test_shard *t, uint32_t client, const struct msg_player
 		c->heard_tick = malloc(TEST_ACTORS_MAX * sizeof(*c->heard_tick));
 		c->seen_x_mm = malloc(TEST_ACTORS_MAX * sizeof(*c->seen_x_mm));
 		c->seen_y_mm = malloc(TEST_ACTORS_MAX * sizeof(*c->seen_y_mm));
+		c->seen_health = malloc(TEST_ACTORS_MAX * sizeof(*c->seen_health));
 	}
 	memset(c->knows, 0, TEST_ACTORS_MAX * sizeof(*c->knows));
 	memset(c->heard_tick, 0, TEST_ACTORS_MAX * sizeof(*c->heard_tick));
@@ -409,7 +461,8 @@ void test_join_as(struct test_shard *t, uint32_t client, const struct msg_player
 		.looks = c->looks,
 		.heard_tick = c->heard_tick,
 		.seen_x_mm = c->seen_x_mm,
-		.seen_y_mm = c->seen_y_mm};
+		.seen_y_mm = c->seen_y_mm,
+		.seen_health = c->seen_health};
 	c->here = true;
 	c->peer = test_peer(client);
 	c->session = join.session;
@@ -492,4 +545,15 @@ void test_click(struct test_shard *t, uint32_t client, uint32_t actor_id)
 uint64_t test_counter(const struct test_shard *t, uint32_t counter)
 {
 	return counter_get(&sim_shard_counters(t->shard)->values[counter]);
+}
+
+void test_attack(struct test_shard *t, uint32_t client, uint32_t actor_id)
+{
+	Sw__Attack attack = SW__ATTACK__INIT;
+	uint8_t bytes[32] = {SW_MSG_ATTACK};
+
+	attack.actor_id = actor_id;
+	attack.stay = t->clients[client].stay;
+	test_packet(t, client, SW_CHANNEL_SESSION, bytes,
+		1 + (uint32_t)sw__attack__pack(&attack, bytes + 1));
 }

@@ -35,6 +35,14 @@ struct test_client {
 	uint32_t gaps;  /* of ViewChange.sequence; must stay 0 */
 	uint32_t wrong; /* enters of known ids without looks, leaves of unknown ones */
 	uint32_t dialogues;
+	uint32_t blows;   /* CombatEvent, in view or of oneself */
+	uint32_t deaths;  /* ... that left no health */
+	uint32_t combats; /* CombatEvents */
+	uint32_t blow_attacker, blow_target, blow_damage, blow_health; /* the last one */
+	uint32_t combat_tick;
+	uint32_t details;
+	uint32_t level, health, health_max; /* own, by the last CharacterDetail */
+	int64_t gold, experience, gold_pending, experience_pending;
 	char dialogue[600];
 	uint32_t disconnect_reason, disconnect_mode;
 	bool disconnected;
@@ -42,6 +50,7 @@ struct test_client {
 	bool *looks;                    /* [TEST_ACTORS_MAX]: told with an appearance */
 	uint32_t *heard_tick;           /* [TEST_ACTORS_MAX]: tick of the last record or enter */
 	int32_t *seen_x_mm, *seen_y_mm; /* [TEST_ACTORS_MAX] */
+	uint32_t *seen_health;          /* [TEST_ACTORS_MAX]: by enters and blows */
 };
 
 struct test_shard {
@@ -96,6 +105,7 @@ void test_packet(
 void test_input(struct test_shard *t, uint32_t client, uint32_t first, uint32_t count, int32_t dx,
 	int32_t dy);
 void test_click(struct test_shard *t, uint32_t client, uint32_t actor_id);
+void test_attack(struct test_shard *t, uint32_t client, uint32_t actor_id);
 
 uint64_t test_counter(const struct test_shard *t, uint32_t counter);
 

@@ -8,8 +8,8 @@
 #define BUCKET_SLACK 2u /* who is in view stays until it is so many steps too far */
 
 #define LEAVES_MAX 256u /* in one message */
-/* ActorEnter: tag, length 2, state 2 + 29, kind 2, name 2 + 31, appearance 4 or 5 */
-#define ENTER_BYTES_MAX 76u
+/* ActorEnter: tag, length 2, state 2 + 29, kind 2, name 2 + 31, appearance 4 or 5, health 6 each */
+#define ENTER_BYTES_MAX 88u
 
 /* A ViewChange being written. */
 struct change {
@@ -113,6 +113,8 @@ static bool write_enter(const struct sim_map *m, uint32_t slot, struct change *c
 	if (name_bytes)
 		at = wire_bytes(at, 3, name, name_bytes);
 	at = wire_u32(at, 4, appearance);
+	at = wire_u32(at, 5, m->bodies[slot].health);
+	at = wire_u32(at, 6, m->bodies[slot].health_max);
 	c->at = wire_bytes(c->at, 3, body, (uint32_t)(at - body));
 	c->enters++;
 	return true;

@@ -40,6 +40,7 @@ class Client:
         self.detail = None
         self.spoken = []
         self.action_refused = []
+        self.blows = 0
         self.view = {}
         self.view_sequence = 0
         self.view_of_last_stay = False
@@ -158,6 +159,12 @@ class Client:
         self.spoken.append((got["actor_id"], got["text"]))
 
     on_Dialogue = dialogue_of
+
+    def on_CombatEvents(self, got):
+        for blow in got["events"]:
+            if blow["target"] in self.view:
+                self.view[blow["target"]]["health"] = blow["health"]
+        self.blows += len(got["events"])
 
     def on_ActionRefused(self, got):
         self.action_refused.append((got["action"], got["reason"]))

@@ -1,0 +1,260 @@
+#include "simulation/combat.h"
+
+#include "common/check.h"
+#include "proto/client.pb-c.h"
+#include "simulation/entity.h"
+#include "simulation/events.h"
+#include "simulation/grounds.h"
+#include "simulation/monster.h"
+#include "simulation/random.h"
+#include "simulation/rules/combat.h"
+#include "simulation/view.h"
+
+#define MEND_PART 50u /* of the whole, each second */
+
+/* ---- bodies ---- */
+
+void sim_body_player(struct sim_map *m, uint32_t slot, bool heal)
+{
+	const struct sim_level *level = sim_game_level(m->game, m->purses[slot].experience);
+	struct sim_body *body = &m->bodies[slot];
+
+	body->health_max = level->health;
+	body->attack = (uint16_t)level->attack;
+	body->defence = 0;
+	body->range_mm = SIM_FIST_RANGE_MM;
+	body->cooldown_beats = (uint16_t)sw_combat_ticks(SIM_FIST_COOLDOWN_MS, m->config.tick_hz);
+	if (heal || body->health > body->health_max)
+		body->health = body->health_max;
+}
+
+void sim_body_monster(struct sim_map *m, uint32_t slot)
+{
+	const struct sim_monster_kind *kind =
+		&m->game->kinds[m->monsters[sim_monster_of(m, slot)].kind];
+	uint32_t cooldown = sw_combat_ticks(kind->cooldown_ms, m->config.tick_hz);
+
+	m->bodies[slot] = (struct sim_body){.health = kind->health,
+		.health_max = kind->health,
+		.attack = (uint16_t)kind->attack,
+		.defence = (uint16_t)kind->defence,
+		.range_mm = kind->range_mm,
+		.cooldown_beats = (uint16_t)cooldown,
+		.ready_beat = m->beat,
+		.hurt_beat = m->beat};
+}
+
+/* ---- attacking ---- */
+
+static bool safe(const struct sim_map *m, uint32_t slot)
+{
+	const struct sim_entity *e = &m->entities[slot];
+
+	return m->rules.ground && sw_ground_safe_at(m->rules.ground, e->x_mm, e->y_mm);
+}
+
+static bool within(const struct sim_entity *a, const struct sim_entity *b, uint32_t reach_mm)
+{
+	int64_t dx = (int64_t)a->x_mm - b->x_mm, dy = (int64_t)a->y_mm - b->y_mm;
+
+	return dx * dx + dy * dy <= (int64_t)reach_mm * reach_mm;
+}
+
+static bool may_be_attacked(const struct sim_map *m, uint32_t slot, uint32_t target)
+{
+	if (target == slot)
+		return false;
+	return sim_is_monster(m, target) || (sim_is_player(m, target) && m->match.pvp);
+}
+
+uint32_t sim_attack(struct sim_map *m, uint32_t slot, uint32_t actor_id)
+{
+	uint32_t target = sim_slot_of_wire_id(m, actor_id);
+	const struct sim_entity *self = &m->entities[slot], *other;
+	struct sim_body *body = &m->bodies[slot];
+
+	if (sim_player(m, slot)->detail != SIM_DETAIL_READY)
+		return SW__ACTION_REFUSAL__NOT_READY;
+	if (!body->health)
+		return SW__ACTION_REFUSAL__DEAD;
+	/* As for a click: who is not in view does not exist for this client. */
+	if (target == SIM_NONE || (target != slot && !sim_knows(m, slot, target)))
+		return SW__ACTION_REFUSAL__NO_SUCH_ACTOR;
+	if (!may_be_attacked(m, slot, target))
+		return SW__ACTION_REFUSAL__WRONG_TARGET;
+	if (!m->bodies[target].health)
+		return SW__ACTION_REFUSAL__TARGET_DEAD;
+	if (sim_is_player(m, target) && sim_player(m, target)->detail != SIM_DETAIL_READY)
+		return SW__ACTION_REFUSAL__WRONG_TARGET; /* it could not defend itself yet */
+	if (safe(m, slot) || safe(m, target))
+		return SW__ACTION_REFUSAL__SAFE_ZONE;
+	if ((int32_t)(m->beat - body->ready_beat) < 0)
+		return SW__ACTION_REFUSAL__COOLING_DOWN;
+	other = &m->entities[target];
+	if (!within(self, other, body->range_mm))
+		return SW__ACTION_REFUSAL__TOO_FAR;
+	if (!sw_move_reaches(
+		    &m->rules, self->x_mm, self->y_mm, other->x_mm, other->y_mm, body->range_mm))
+		return SW__ACTION_REFUSAL__NO_SIGHT;
+	sim_strike(m, slot, target);
+	return SW__ACTION_REFUSAL__ACTION_REFUSAL_NONE;
+}
+
+void sim_strike(struct sim_map *m, uint32_t attacker, uint32_t target)
+{
+	struct sim_body *body = &m->bodies[attacker];
+	uint32_t roll = sim_random_below(&m->random, SW_COMBAT_ROLLS);
+
+	body->ready_beat = m->beat + body->cooldown_beats;
+	sim_hurt(m, attacker, target,
+		sw_combat_damage(body->attack, m->bodies[target].defence, roll));
+}
+
+/* ---- dying ---- */
+
+/* What a killed monster leaves, to its owner. */
+static void reward(struct sim_map *m, uint32_t slot, uint32_t killer)
+{
+	const struct sim_monster *monster = &m->monsters[sim_monster_of(m, slot)];
+	const struct sim_lair *lair = &m->lairs[sim_monster_of(m, slot)];
+	const struct sim_monster_kind *kind = &m->game->kinds[monster->kind];
+	uint32_t owner = lair->owner;
+	uint32_t gold =
+		kind->gold_min + sim_random_below(&m->random, kind->gold_max - kind->gold_min + 1);
+
+	if (owner == SIM_NONE || !sim_is_present(m, owner) ||
+		m->entities[owner].generation != lair->owner_generation)
+		owner = killer;
+	if (owner == SIM_NONE || !sim_is_player(m, owner) || !sim_is_present(m, owner))
+		return;
+	m->purses[owner].gold_due += gold;
+	m->purses[owner].experience_due += kind->experience;
+	sim_player(m, owner)->tell |= SIM_TELL_STATUS;
+}
+
+static uint32_t back_after(const struct sim_map *m, const struct sim_monster *monster)
+{
+	uint32_t seconds = monster->herd == SIM_NO_HERD
+				   ? SIM_MONSTER_BACK_S
+				   : m->rules.ground->herds[monster->herd].respawn_s;
+
+	return seconds * m->config.tick_hz;
+}
+
+static void die(struct sim_map *m, uint32_t slot, uint32_t killer)
+{
+	struct sim_body *body = &m->bodies[slot];
+
+	if (m->entities[slot].moving_mm_per_s) {
+		m->entities[slot].moving_mm_per_s = 0;
+		sim_entity_touch(m, slot);
+	}
+	if (sim_is_player(m, slot)) {
+		body->back_beat = m->beat + SIM_PLAYER_BACK_S * m->config.tick_hz;
+		sim_count(m->shard, SIM_PLAYERS_KILLED, 1);
+		return;
+	}
+	reward(m, slot, killer);
+	m->monsters[sim_monster_of(m, slot)].mood = SIM_DEAD;
+	body->back_beat = m->beat + back_after(m, &m->monsters[sim_monster_of(m, slot)]);
+	m->fallen[m->fallen_count++] = slot;
+	sim_count(m->shard, SIM_MONSTERS_KILLED, 1);
+}
+
+void sim_hurt(struct sim_map *m, uint32_t attacker, uint32_t target, uint32_t damage)
+{
+	struct sim_body *body = &m->bodies[target];
+
+	DCHECK(body->health);
+	if (damage > body->health)
+		damage = body->health;
+	body->health -= damage;
+	body->hurt_beat = m->beat;
+	sim_event(m, attacker, target, damage);
+	sim_count(m->shard, SIM_BLOWS, 1);
+	if (sim_is_monster(m, target) && attacker != SIM_NONE)
+		sim_monster_hurt(m, sim_monster_of(m, target), attacker);
+	if (!body->health)
+		die(m, target, attacker);
+}
+
+/* ---- stage 1 ---- */
+
+bool sim_fallen(struct sim_map *m, struct sim_slice *slice)
+{
+	for (; m->cursor < m->fallen_count; m->cursor++) {
+		if (slice->left <= 0)
+			return false;
+		sim_entity_vanish(m, m->fallen[m->cursor]);
+		slice->left -= SIM_COST_BACK;
+	}
+	m->fallen_count = 0;
+	return true;
+}
+
+static void player_back(struct sim_map *m, uint32_t slot)
+{
+	struct sim_entity *e = &m->entities[slot];
+	struct sim_player *p = sim_player(m, slot);
+
+	sim_spawn_place(m, &e->x_mm, &e->y_mm);
+	e->moving_mm_per_s = 0;
+	p->input_count = 0; /* meant for where it fell */
+	sim_entity_touch(m, slot);
+	sim_body_player(m, slot, true);
+	m->bodies[slot].hurt_beat = m->beat;
+	p->tell |= SIM_TELL_STATUS;
+	sim_view_renew(m, slot);
+	sim_count(m->shard, SIM_PLAYERS_BACK, 1);
+}
+
+static uint32_t player_second(struct sim_map *m, uint32_t slot)
+{
+	struct sim_body *body = &m->bodies[slot];
+
+	if (!sim_is_present(m, slot) || body->health == body->health_max)
+		return SIM_COST_SLOT;
+	if (!body->health) {
+		if ((int32_t)(m->beat - body->back_beat) < 0)
+			return SIM_COST_SLOT;
+		player_back(m, slot);
+		return SIM_COST_BACK;
+	}
+	if (m->beat - body->hurt_beat < SIM_REST_S * m->config.tick_hz)
+		return SIM_COST_SLOT;
+	body->health += body->health_max / MEND_PART + 1;
+	if (body->health > body->health_max)
+		body->health = body->health_max;
+	sim_player(m, slot)->tell |= SIM_TELL_STATUS;
+	return SIM_COST_SLOT;
+}
+
+static uint32_t monster_second(struct sim_map *m, uint32_t i)
+{
+	uint32_t slot = m->player_slots + m->npc_slots + i;
+
+	/* Its slot is used again only when nobody knows the last one in it. */
+	if (m->monsters[i].mood != SIM_DEAD || m->entities[slot].cell != SIM_NONE ||
+		m->entities[slot].known_by || (int32_t)(m->beat - m->bodies[slot].back_beat) < 0)
+		return SIM_COST_SLOT;
+	sim_monster_appear(m, i);
+	sim_count(m->shard, SIM_MONSTERS_BACK, 1);
+	return SIM_COST_BACK;
+}
+
+bool sim_revive(struct sim_map *m, struct sim_slice *slice)
+{
+	uint32_t hz = m->config.tick_hz, fighters = m->player_slots + m->monster_slots;
+
+	if (!m->cursor)
+		m->cursor = m->beat % hz + 1; /* counted from 1: 0 is the beginning */
+	for (; m->cursor <= fighters; m->cursor += hz) {
+		uint32_t i = m->cursor - 1;
+
+		if (slice->left <= 0)
+			return false;
+		slice->left -= i < m->player_slots ? player_second(m, i)
+						   : monster_second(m, i - m->player_slots);
+	}
+	return true;
+}

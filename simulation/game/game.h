@@ -1,0 +1,101 @@
+/* game: what the game's items, monsters, loot and levels are: data files, read once at set-up and
+ * shared read-only by all instances, shards and threads.
+ *
+ * Four files in the content folder, each a list of rows under one key (docs/content.md: Game data):
+ * items.yaml, monsters.yaml, loot.yaml, levels.yaml. A file that is not there is an empty list, so
+ * that a map can be walked on without any: there is always the kind SIM_KIND_PLAIN, harmless, which
+ * a row of that name replaces, and always a level 1.
+ *
+ * A file is never trusted: every field has a range, and names that one file uses of another are
+ * looked up. All faults of all files are said at once, "file:line: where: what, what is allowed".
+ */
+#ifndef SW_SIMULATION_GAME_GAME_H
+#define SW_SIMULATION_GAME_GAME_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#define SIM_GAME_NAME_BYTES 32u /* with the final NUL */
+#define SIM_GAME_ROWS_MAX   4096u
+#define SIM_GAME_FILE_MAX   1048576u
+#define SIM_KIND_PLAIN      0u /* "wanderer": monsters of the configuration, and of unknown kind */
+#define SIM_KIND_PLAIN_NAME "wanderer"
+#define SIM_NO_SLOT         UINT8_MAX
+
+/* Where an item is worn: slot COMMIT_EQUIP_FIRST + value. X(NAME, value, name in the file) */
+#define SIM_EQUIP_SLOTS(X)                                                                         \
+	X(WEAPON, 0, "weapon")                                                                     \
+	X(OFFHAND, 1, "offhand")                                                                   \
+	X(HEAD, 2, "head")                                                                         \
+	X(BODY, 3, "body")                                                                         \
+	X(HANDS, 4, "hands")                                                                       \
+	X(FEET, 5, "feet")                                                                         \
+	X(RING, 6, "ring")                                                                         \
+	X(NECK, 7, "neck")
+
+#define SIM_EQUIP_ENUM(name, value, text) SIM_EQUIP_##name = value,
+enum sim_equip { SIM_EQUIP_SLOTS(SIM_EQUIP_ENUM) SIM_EQUIP_COUNT };
+
+struct sim_item {
+	char name[SIM_GAME_NAME_BYTES];
+	uint32_t line;      /* of its row, for messages */
+	uint32_t number;    /* what it is called in the database and on the wire; never 0 */
+	uint32_t stack_max; /* 1: each is one of its own, with a serial */
+	uint32_t attack, defence;
+	uint32_t range_mm, cooldown_ms; /* of a weapon: instead of the fist's; 0: not a weapon */
+	uint8_t equip;                  /* enum sim_equip, SIM_NO_SLOT: is not worn */
+};
+
+struct sim_monster_kind {
+	char name[SIM_GAME_NAME_BYTES];
+	uint32_t line;
+	uint32_t health, attack, defence;
+	uint32_t range_mm, cooldown_ms;
+	uint32_t speed_mm_per_s;
+	uint32_t sight_mm; /* attacks whom it sees so near; 0: only whom it was hurt by */
+	uint32_t leash_mm; /* gives up so far from its place */
+	uint32_t experience;
+	uint32_t gold_min, gold_max;
+	char loot[SIM_GAME_NAME_BYTES];  /* a table of loot.yaml, "": none */
+	uint32_t drop_first, drop_count; /* of game->drops */
+};
+
+/* One line of a loot table: dropped or not, each on its own. */
+struct sim_drop {
+	char table[SIM_GAME_NAME_BYTES];
+	char item_name[SIM_GAME_NAME_BYTES];
+	uint32_t line;
+	uint32_t chance_permille;
+	uint32_t count_min, count_max;
+	uint32_t item; /* index in game->items */
+};
+
+struct sim_level {
+	uint32_t line;
+	uint32_t level;
+	uint32_t experience; /* from here on, as common/level.h says */
+	uint32_t health, attack;
+};
+
+struct sim_game {
+	struct sim_item *items;         /* [item_count] by number */
+	struct sim_monster_kind *kinds; /* [kind_count], SIM_KIND_PLAIN first */
+	struct sim_drop *drops;         /* [drop_count] by table */
+	struct sim_level *levels;       /* [level_count] 1, 2, 3 ... */
+	uint32_t item_count, kind_count, drop_count, level_count;
+	uint8_t kinds_known; /* monsters.yaml was there: a kind it does not name is a fault */
+};
+
+/* Set-up. Reads the files of folder. NULL after faults, said in errors, or without memory. */
+struct sim_game *sim_game_load(const char *folder, FILE *errors);
+void sim_game_free(struct sim_game *game); /* NULL is fine */
+
+/* Any thread. NULL, or UINT32_MAX for a kind: there is none. */
+const struct sim_item *sim_game_item(const struct sim_game *game, uint32_t number);
+uint32_t sim_game_kind(const struct sim_game *game, const char *name);
+
+/* What a player of so much experience can; the last row goes for all levels beyond it. Any thread.
+ */
+const struct sim_level *sim_game_level(const struct sim_game *game, int64_t experience);
+
+#endif

@@ -1,0 +1,236 @@
+/* Proves: the game's files say what the game is; files that are not there leave what a map needs to
+ * be walked on; every fault of every file is said at once, with file and line; the content that is
+ * checked in has none. argv[1] is its folder. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "simulation/game/game.h"
+
+static const char *content;
+static char folder[64];
+static char errors_text[16384];
+static const char *const names[] = {"items.yaml", "monsters.yaml", "loot.yaml", "levels.yaml"};
+
+static void write_file(const char *name, const char *text)
+{
+	char path[128];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	if (!text) {
+		unlink(path);
+		return;
+	}
+	file = fopen(path, "w");
+	assert_non_null(file);
+	fputs(text, file);
+	fclose(file);
+}
+
+static struct sim_game *load(const char *from)
+{
+	FILE *errors = fmemopen(errors_text, sizeof(errors_text), "w");
+	struct sim_game *game;
+
+	memset(errors_text, 0, sizeof(errors_text));
+	assert_non_null(errors);
+	game = sim_game_load(from, errors);
+	fclose(errors);
+	return game;
+}
+
+static void without_files_there_is_what_a_map_needs(void **state)
+{
+	struct sim_game *game = load(folder);
+
+	(void)state;
+	assert_non_null(game);
+	assert_int_equal(game->item_count, 0);
+	assert_int_equal(game->kind_count, 1);
+	assert_false(game->kinds_known);
+	assert_string_equal(game->kinds[SIM_KIND_PLAIN].name, "wanderer");
+	assert_int_equal(game->kinds[SIM_KIND_PLAIN].sight_mm, 0);
+	assert_int_equal(sim_game_level(game, 0)->level, 1);
+	assert_int_equal(sim_game_level(game, INT64_MAX)->level, 1);
+	assert_null(sim_game_item(game, 1));
+	assert_int_equal(sim_game_kind(game, "wolf"), UINT32_MAX);
+	sim_game_free(game);
+}
+
+static void files_say_what_the_game_is(void **state)
+{
+	struct sim_game *game;
+
+	(void)state;
+	write_file("items.yaml",
+		"items:\n"
+		"- {number: 7, name: coat, slot: body, defence: 2}\n"
+		"- {number: 2, name: gel, stack_max: 9}\n"
+		"- {number: 5, name: bow, slot: weapon, attack: 3, range_mm: 9000,\n"
+		"   cooldown_ms: 700}\n");
+	write_file("monsters.yaml",
+		"monsters:\n"
+		"- {name: wolf, health: 50, attack: 11, sight_mm: 9000, loot: b, gold_max: 4}\n"
+		"- {name: wanderer, health: 12}\n"
+		"- {name: rat, health: 3, loot: a}\n");
+	write_file("loot.yaml", "loot:\n"
+				"- {table: b, item: coat, chance_permille: 5}\n"
+				"- {table: a, item: gel, chance_permille: 1000, count_max: 9}\n"
+				"- {table: b, item: gel, chance_permille: 500}\n");
+	write_file("levels.yaml", "levels:\n"
+				  "- {level: 1, experience: 0, health: 80, attack: 9}\n"
+				  "- {level: 2, experience: 100, health: 90, attack: 10}\n");
+	game = load(folder);
+	if (!game)
+		fail_msg("%s", errors_text);
+	assert_int_equal(game->item_count, 3);
+	assert_string_equal(sim_game_item(game, 2)->name, "gel");
+	assert_string_equal(sim_game_item(game, 5)->name, "bow");
+	assert_string_equal(sim_game_item(game, 7)->name, "coat");
+	assert_int_equal(sim_game_item(game, 2)->stack_max, 9);
+	assert_int_equal(sim_game_item(game, 2)->equip, SIM_NO_SLOT);
+	assert_int_equal(sim_game_item(game, 7)->equip, SIM_EQUIP_BODY);
+	assert_int_equal(sim_game_item(game, 5)->range_mm, 9000);
+	assert_null(sim_game_item(game, 0));
+	assert_null(sim_game_item(game, 3));
+	assert_null(sim_game_item(game, 8));
+	assert_int_equal(game->kind_count, 3);
+	assert_true(game->kinds_known);
+	assert_int_equal(sim_game_kind(game, "wanderer"), SIM_KIND_PLAIN);
+	assert_int_equal(game->kinds[SIM_KIND_PLAIN].health, 12);
+	assert_int_equal(game->kinds[sim_game_kind(game, "wolf")].drop_count, 2);
+	assert_int_equal(game->kinds[sim_game_kind(game, "wolf")].range_mm, 1500);
+	assert_int_equal(game->kinds[sim_game_kind(game, "rat")].drop_count, 1);
+	assert_string_equal(
+		game->drops[game->kinds[sim_game_kind(game, "rat")].drop_first].item_name, "gel");
+	assert_int_equal(sim_game_level(game, 99)->level, 1);
+	assert_int_equal(sim_game_level(game, 100)->level, 2);
+	assert_int_equal(sim_game_level(game, 100000)->level, 2);
+	sim_game_free(game);
+}
+
+static void every_fault_is_said_with_file_and_line(void **state)
+{
+	static const struct {
+		const char *file, *text, *want;
+	} table[] = {
+		{"items.yaml", "goat: 1\n", "items.yaml:1: (file)"},
+		{"items.yaml", "items: {}\n", "items.yaml:1: (file)"},
+		{"items.yaml", "items: []\nmore: []\n", "items.yaml:1: (file)"},
+		{"items.yaml", "items: [\n", "items.yaml:2: (file)"},
+		{"items.yaml", "- 1\n", "items.yaml:1: (file)"},
+		{"items.yaml", "items:\n- 5\n", "items.yaml:2: items[0]: is no mapping"},
+		{"items.yaml", "items:\n- {number: 1}\n",
+			"items.yaml:2: items[0]: name is missing"},
+		{"items.yaml", "items:\n- {name: a, number: 0}\n",
+			"items.yaml:2: items[0]: number is 0"},
+		{"items.yaml", "items:\n- {name: a, number: -1}\n",
+			"number is -1, allowed is 1 to"},
+		{"items.yaml", "items:\n- {name: a, number: 99999999999}\n",
+			"number is 99999999999"},
+		{"items.yaml", "items:\n- {name: a, number: [1]}\n", "number is no number"},
+		{"items.yaml", "items:\n- name: a\n  number: 1\n  goat: 2\n",
+			"items.yaml:4: items[0]: goat is not known here"},
+		{"items.yaml", "items:\n- name: a\n  number: 1\n  number: 2\n",
+			"items.yaml:4: items[0]: number is there twice"},
+		{"items.yaml", "items:\n- {name: '', number: 1}\n", "name is no name"},
+		{"items.yaml", "items:\n- {name: 12345678901234567890123456789012, number: 1}\n",
+			"name is no name"},
+		{"items.yaml", "items:\n- {name: a, number: 1}\n- {name: b, number: 1}\n",
+			"items.yaml:3: items: number 1 is that of line 2"},
+		{"items.yaml", "items:\n- {name: a, number: 1}\n- {name: a, number: 2}\n",
+			"items.yaml:3: items: the name a is that of line 2"},
+		{"items.yaml", "items:\n- {name: a, number: 1, slot: tail}\n",
+			"slot is tail, allowed is one of weapon offhand"},
+		{"items.yaml", "items:\n- {name: a, number: 1, slot: head, stack_max: 2}\n",
+			"stack_max must be 1"},
+		{"items.yaml", "items:\n- {name: a, number: 1, slot: weapon, range_mm: 2000}\n",
+			"a weapon has both"},
+		{"items.yaml",
+			"items:\n- {name: a, number: 1, slot: head, range_mm: 2000, cooldown_ms: "
+			"500}\n",
+			"a weapon has both"},
+		{"monsters.yaml", "monsters:\n- {name: a, health: 0}\n", "monsters.yaml:2: "},
+		{"monsters.yaml", "monsters:\n- {name: a, health: 1, loot: none}\n",
+			"there is no loot table none"},
+		{"monsters.yaml", "monsters:\n- {name: a, health: 1, gold_min: 3}\n",
+			"gold_min is 3, allowed is gold_max, 0"},
+		{"monsters.yaml", "monsters:\n- {name: a, health: 1}\n- {name: a, health: 1}\n",
+			"the name a is that of line 2"},
+		{"monsters.yaml",
+			"monsters:\n- {name: wanderer, health: 1}\n- {name: wanderer, health: 1}\n",
+			"the name wanderer is that of line 2"},
+		{"loot.yaml", "loot:\n- {table: a, item: gold, chance_permille: 1}\n",
+			"there is no item gold"},
+		{"loot.yaml", "loot:\n- {table: a, item: gel, chance_permille: 1001}\n",
+			"chance_permille is 1001, allowed is 1 to 1000"},
+		{"loot.yaml", "loot:\n- {table: a, item: gel, chance_permille: 1, count_max: 10}\n",
+			"count_max is 10, allowed is 9"},
+		{"loot.yaml", "loot:\n- {table: a, item: gel, chance_permille: 1, count_min: 2}\n",
+			"count_min is 2, allowed is count_max, 1"},
+		{"levels.yaml", "levels:\n- {level: 2, experience: 0, health: 1, attack: 1}\n",
+			"level is 2, allowed is 1"},
+		{"levels.yaml", "levels:\n- {level: 1, experience: 1, health: 1, attack: 1}\n",
+			"experience is 1, allowed is 0"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		struct sim_game *game;
+
+		for (size_t f = 0; f < 4; f++)
+			write_file(names[f], NULL);
+		/* all files are looked at, whatever is wrong with one */
+		write_file("levels.yaml", "levels: 4\n");
+		write_file("items.yaml", "items:\n- {name: gel, number: 1, stack_max: 9}\n");
+		write_file(table[i].file, table[i].text);
+		game = load(folder);
+		assert_null(game);
+		if (!strstr(errors_text, table[i].want) ||
+			(strcmp(table[i].file, "levels.yaml") &&
+				!strstr(errors_text, "levels.yaml:1: (file)")))
+			fail_msg("row %zu: %s", i, errors_text);
+	}
+	for (size_t f = 0; f < 4; f++)
+		write_file(names[f], NULL);
+}
+
+static void the_content_has_no_fault(void **state)
+{
+	struct sim_game *game = load(content);
+
+	(void)state;
+	if (!game)
+		fail_msg("%s", errors_text);
+	assert_true(game->kinds_known && game->item_count && game->drop_count);
+	sim_game_free(game);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(without_files_there_is_what_a_map_needs),
+		cmocka_unit_test(files_say_what_the_game_is),
+		cmocka_unit_test(every_fault_is_said_with_file_and_line),
+		cmocka_unit_test(the_content_has_no_fault),
+	};
+	int failed;
+
+	strcpy(folder, "/tmp/sw_game_XXXXXX");
+	if (argc != 2 || !mkdtemp(folder))
+		return 2;
+	content = argv[1];
+	failed = cmocka_run_group_tests_name("game", tests, NULL, NULL);
+	for (size_t f = 0; f < 4; f++)
+		write_file(names[f], NULL);
+	rmdir(folder);
+	return failed;
+}

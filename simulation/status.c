@@ -1,0 +1,50 @@
+#include "simulation/status.h"
+
+#include "proto/client.pb-c.h"
+#include "simulation/combat.h"
+#include "simulation/send.h"
+#include "simulation/view.h"
+
+static void tell_status(struct sim_shard *s, struct sim_map *m, uint32_t slot)
+{
+	const struct sim_player *p = sim_player(m, slot);
+	const struct sim_purse *purse = &m->purses[slot];
+	Sw__CharacterDetail detail = SW__CHARACTER_DETAIL__INIT;
+
+	detail.level = p->level;
+	detail.gold = p->gold;
+	detail.appearance = p->appearance;
+	detail.experience = purse->experience;
+	detail.gold_pending = purse->gold_due;
+	detail.experience_pending = purse->experience_due;
+	detail.health = m->bodies[slot].health;
+	detail.health_max = m->bodies[slot].health_max;
+	sim_send_reliable(s, m, slot, SW_CHANNEL_SESSION,
+		(uint32_t)sw__character_detail__pack(
+			&detail, sim_send_begin(s, SW_MSG_CHARACTER_DETAIL)));
+}
+
+void sim_status_arrived(struct sim_shard *s, struct sim_map *m, uint32_t slot)
+{
+	struct sim_player *p = sim_player(m, slot);
+	uint32_t looked_like = m->bodies[slot].health_max;
+
+	p->detail = SIM_DETAIL_READY;
+	sim_body_player(m, slot, true);
+	p->tell &= (uint8_t)~SIM_TELL_STATUS;
+	tell_status(s, m, slot);
+	if (p->appearance || m->bodies[slot].health_max != looked_like)
+		sim_view_renew(m, slot);
+	sim_count(s, SIM_DETAIL_RESULTS, 1);
+}
+
+uint32_t sim_status_tell(struct sim_shard *s, struct sim_map *m, uint32_t slot)
+{
+	struct sim_player *p = sim_player(m, slot);
+
+	/* Before the details nothing is known to tell; then all is. */
+	if (p->tell & SIM_TELL_STATUS && p->detail == SIM_DETAIL_READY)
+		tell_status(s, m, slot);
+	p->tell = 0;
+	return SIM_COST_SEND;
+}
