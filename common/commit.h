@@ -20,6 +20,7 @@
  *
  * The operations are carried out in their order, and each has to be possible when its turn comes:
  * what is taken from a slot, or from one of two who trade, is taken before it is put elsewhere.
+ * Fields that an operation does not use are 0.
  *
  * Order: commits of one character are carried out in the order in which they were pushed. Every
  * commit is answered exactly once, in no stated order. No answer within a time means nothing:

@@ -130,6 +130,8 @@ struct sw_config {
 		uint32_t connect_timeout_ms, statement_timeout_ms;
 		uint32_t saves_pending_max; /* characters whose save waits */
 		uint32_t saves_per_batch;
+		uint32_t commits_pending_max; /* commits without a result */
+		uint32_t commits_per_batch;
 	} postgres;
 	struct {
 		char address[64]; /* ip:port of /metrics, /health, /status */

@@ -245,4 +245,6 @@ void config_check(const struct sw_config *config, const struct config_lines *lin
 		"a heartbeat_expire of at least two heartbeats");
 	at_most(&c, "postgres.saves_per_batch", "postgres.saves_pending_max", 1,
 		"a batch that fits saves_pending_max");
+	at_most(&c, "postgres.commits_per_batch", "postgres.commits_pending_max", 1,
+		"a batch that fits commits_pending_max");
 }

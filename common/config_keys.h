@@ -156,6 +156,8 @@
 	X("postgres.statement_timeout", postgres.statement_timeout_ms, DURATION_MS, 100, 600000, "5s", "Longest time of a statement.") \
 	X("postgres.saves_pending_max", postgres.saves_pending_max, INTEGER, 64, 4194304, "65536", "Characters whose save may wait while PostgreSQL is away.") \
 	X("postgres.saves_per_batch", postgres.saves_per_batch, INTEGER, 1, 4096, "250", "Saves per transaction.") \
+	X("postgres.commits_pending_max", postgres.commits_pending_max, INTEGER, 64, 1048576, "8192", "Commits (changes of what characters own) that may wait for PostgreSQL, 1.8 KiB each; more are refused at once.") \
+	X("postgres.commits_per_batch", postgres.commits_per_batch, INTEGER, 1, 4096, "250", "Commits per transaction.") \
 	\
 	X("http.address", http.address, ENDPOINT, 0, 63, "127.0.0.1:9100", "Where /metrics, /health and /status are served; a loopback address, 127.x.x.x: nothing here asks for a password.") \
 	\

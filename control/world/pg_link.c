@@ -32,6 +32,7 @@ struct pg_link {
 	struct request *requests;   /* ring [requests_max + 1]: one more for preparing */
 	uint32_t head, count;
 	PGresult *results[RESULTS_MAX]; /* of the request at head */
+	char refusal[160];              /* why statements could not be prepared */
 	uint32_t result_count;
 };
 
@@ -138,7 +139,10 @@ static void link_end(struct pg_link *link, enum pg_fault fault)
 	char message[256];
 
 	snprintf(message, sizeof(message), "%s",
-		link->conn ? PQerrorMessage(link->conn) : "no memory");
+		*link->refusal ? link->refusal
+		: link->conn   ? PQerrorMessage(link->conn)
+			       : "no memory");
+	link->refusal[0] = 0;
 	message[strcspn(message, "\n")] = 0;
 	poll_stop(link);
 	results_clear(link);
@@ -257,6 +261,7 @@ static bool request_finish(struct pg_link *link)
 {
 	uint64_t tag = link->requests[link->head].tag;
 	enum pg_outcome outcome = PG_DONE;
+	const char *text;
 	bool spent = false;
 
 	link->head = (link->head + 1) % (link->config.requests_max + 1);
@@ -279,6 +284,9 @@ static bool request_finish(struct pg_link *link)
 			link->config.on_up(link->config.context);
 			return true;
 		}
+		text = PQresultErrorField(
+			link->results[link->result_count - 1], PG_DIAG_MESSAGE_PRIMARY);
+		snprintf(link->refusal, sizeof(link->refusal), "%s", text ? text : "");
 		link_end(link, PG_FAULT_PREPARE);
 		return false;
 	}
@@ -386,7 +394,7 @@ bool pg_link_away(const struct pg_link *link)
 bool pg_link_send(struct pg_link *link, uint64_t tag, const struct pg_call *calls, uint32_t count,
 	uint64_t now_ns)
 {
-	static const int BINARY[PG_PARAMS_MAX] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+	static const int BINARY[PG_PARAMS_MAX] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
 	int good = 1;
 
 	CHECK(count <= PG_STATEMENTS_MAX);

@@ -24,7 +24,7 @@
 #include "control/world/pg_target.h"
 
 #define PG_STATEMENTS_MAX 4u  /* of one request */
-#define PG_PARAMS_MAX     10u /* of one statement */
+#define PG_PARAMS_MAX     16u /* of one statement */
 #define PG_LINK_TICK_MS   20u /* how often pg_link_tick has to be called, about */
 
 /* Why a link is not ready. */

@@ -6,13 +6,15 @@
 
 void requests_init(struct world *world)
 {
-	TAILQ_INIT(&world->wait_save);
+	TAILQ_INIT(&world->wait_round);
+	TAILQ_INIT(&world->wait_writes);
 	TAILQ_INIT(&world->wait_link);
 	for (uint32_t s = 0; s < world->source_count; s++) {
 		struct source *source = &world->sources[s];
 
 		TAILQ_INIT(&source->free);
 		TAILQ_INIT(&source->owed);
+		TAILQ_INIT(&source->owed_commits);
 		source->free_count = SOURCE_REQUESTS;
 		for (uint32_t i = 0; i < SOURCE_REQUESTS; i++) {
 			struct request *r = &world->requests[s * SOURCE_REQUESTS + i];
@@ -36,11 +38,13 @@ void requests_release(struct world *world, struct request *r)
 
 static void stop_waiting(struct world *world, struct request *r)
 {
-	if (r->waits_for_save)
-		TAILQ_REMOVE(&world->wait_save, r, line);
+	if (r->waits_for_round)
+		TAILQ_REMOVE(&world->wait_round, r, line);
+	if (r->waits_for_writes)
+		TAILQ_REMOVE(&world->wait_writes, r, line);
 	if (r->waits_for_link)
 		TAILQ_REMOVE(&world->wait_link, r, line);
-	r->waits_for_save = r->waits_for_link = false;
+	r->waits_for_round = r->waits_for_writes = r->waits_for_link = false;
 }
 
 static void wait_for_link(struct world *world, struct request *r)
@@ -72,7 +76,7 @@ static void *answer_begin(struct request *r)
 	return detail;
 }
 
-static void refuse(struct world *world, struct request *r)
+void requests_refuse(struct world *world, struct request *r)
 {
 	void *answer = answer_begin(r);
 
@@ -84,7 +88,23 @@ static void refuse(struct world *world, struct request *r)
 		world_count(world, WORLD_DETAILS_UNAVAILABLE, 1);
 	}
 	stop_waiting(world, r);
-	rounds_answer(world, r);
+	rounds_answer(world, r, r->answer);
+}
+
+/* What has to be in PostgreSQL before the request may look there: a login what the stay before
+ * left, a detail what was changed before it was asked for. */
+static bool writes_wait(const struct world *world, const struct request *r)
+{
+	if (r->kind == REQUEST_DETAIL)
+		return commit_table_has(world->commits, r->detail.realm_id, r->detail.character_id);
+	return save_table_has(world->saves, r->load.realm_id, r->load.character_id) ||
+	       commit_table_has(world->commits, r->load.realm_id, r->load.character_id);
+}
+
+static void wait_for_writes(struct world *world, struct request *r)
+{
+	r->waits_for_writes = true;
+	TAILQ_INSERT_TAIL(&world->wait_writes, r, line);
 }
 
 /* Puts a request on its way. Returns false when the link takes no more now. */
@@ -100,12 +120,18 @@ static bool request_send(struct world *world, struct request *r, uint64_t now_ns
 	} else {
 		statements_detail(&r->detail, &params, calls);
 	}
-	if (!pg_link_send(
-		    world->requests_link, (uint64_t)(r - world->requests), calls, count, now_ns))
+	if (!pg_link_send(world->links[LINK_REQUESTS_INDEX], (uint64_t)(r - world->requests), calls,
+		    count, now_ns))
 		return false;
 	r->under_way = true;
 	r->sent_ns = now_ns;
 	return true;
+}
+
+static void go_on(struct world *world, struct request *r, uint64_t now_ns)
+{
+	if (!TAILQ_EMPTY(&world->wait_link) || !request_send(world, r, now_ns))
+		wait_for_link(world, r);
 }
 
 void requests_take(
@@ -118,7 +144,8 @@ void requests_take(
 	TAILQ_REMOVE(&source->free, r, line);
 	source->free_count--;
 	r->used = true;
-	r->answered = r->owed = r->under_way = r->waits_for_link = r->waits_for_save = false;
+	r->answered = r->owed = r->under_way = false;
+	r->waits_for_round = r->waits_for_writes = r->waits_for_link = false;
 	r->deadline_ns = now_ns + world->config->postgres.statement_timeout_ms * NS_PER_MS;
 	if (message->type == MSG_CHARACTER_LOAD) {
 		r->kind = REQUEST_LOAD;
@@ -129,16 +156,35 @@ void requests_take(
 		memcpy(&r->detail, msg_payload(message), sizeof(r->detail));
 		world_count(world, WORLD_DETAILS, 1);
 	}
-	/* While a shard's ring stands, a save of this character may be in it. */
-	if (pg_link_away(world->requests_link) || (r->kind == REQUEST_LOAD && world->stalled)) {
-		refuse(world, r);
-	} else if (r->kind == REQUEST_LOAD &&
-		   save_table_has(world->saves, r->load.realm_id, r->load.character_id)) {
-		r->waits_for_save = true;
-		TAILQ_INSERT_TAIL(&world->wait_save, r, line);
+	/* While a shard's ring stands, a save or commit of this character may be in it. */
+	if (pg_link_away(world->links[LINK_REQUESTS_INDEX]) ||
+		(r->kind == REQUEST_LOAD && world->stalled)) {
+		requests_refuse(world, r);
+	} else if (r->kind == REQUEST_DETAIL) {
+		r->waits_for_round = true;
+		TAILQ_INSERT_TAIL(&world->wait_round, r, line);
+	} else if (writes_wait(world, r)) {
+		wait_for_writes(world, r);
 		save_table_promote(world->saves, r->load.realm_id, r->load.character_id);
-	} else if (!TAILQ_EMPTY(&world->wait_link) || !request_send(world, r, now_ns)) {
-		wait_for_link(world, r);
+	} else {
+		go_on(world, r, now_ns);
+	}
+}
+
+/* A player goes from shard to shard with its commits in the ring of one and the query in that of
+ * the other, in no order: so a query counts as taken when all rings have been read. */
+void requests_round(struct world *world, uint64_t now_ns)
+{
+	struct request *r;
+
+	while ((r = TAILQ_FIRST(&world->wait_round)) != NULL) {
+		stop_waiting(world, r);
+		if (world->stalled)
+			requests_refuse(world, r);
+		else if (writes_wait(world, r))
+			wait_for_writes(world, r);
+		else
+			go_on(world, r, now_ns);
 	}
 }
 
@@ -147,8 +193,8 @@ void requests_pump(struct world *world, uint64_t now_ns)
 	struct request *r;
 
 	while ((r = TAILQ_FIRST(&world->wait_link)) != NULL) {
-		if (pg_link_away(world->requests_link)) {
-			refuse(world, r);
+		if (pg_link_away(world->links[LINK_REQUESTS_INDEX])) {
+			requests_refuse(world, r);
 			continue;
 		}
 		if (!request_send(world, r, now_ns))
@@ -157,13 +203,13 @@ void requests_pump(struct world *world, uint64_t now_ns)
 	}
 }
 
-void requests_saves_settled(struct world *world, uint64_t now_ns)
+void requests_writes_settled(struct world *world, uint64_t now_ns)
 {
-	struct request *r = TAILQ_FIRST(&world->wait_save), *next;
+	struct request *r = TAILQ_FIRST(&world->wait_writes), *next;
 
 	for (; r; r = next) {
 		next = TAILQ_NEXT(r, line);
-		if (save_table_has(world->saves, r->load.realm_id, r->load.character_id))
+		if (writes_wait(world, r))
 			continue;
 		stop_waiting(world, r);
 		wait_for_link(world, r);
@@ -180,7 +226,7 @@ void requests_expire(struct world *world, uint64_t now_ns)
 			continue;
 		for (uint32_t i = 0; i < SOURCE_REQUESTS; i++, r++) {
 			if (r->used && !r->answered && now_ns >= r->deadline_ns)
-				refuse(world, r);
+				requests_refuse(world, r);
 		}
 	}
 }
@@ -192,7 +238,7 @@ static void load_done(
 	bool created, renamed;
 
 	if (!statements_loaded(results, count, r->load.name, answer, &created, &renamed)) {
-		refuse(world, r);
+		requests_refuse(world, r);
 		return;
 	}
 	if (answer->result == MSG_LOAD_OK)
@@ -201,24 +247,36 @@ static void load_done(
 		world_count(world, WORLD_LOADS_WRONG_ACCOUNT, 1);
 	world_count(world, WORLD_CHARACTERS_CREATED, created);
 	world_count(world, WORLD_NAMES_CHANGED, renamed);
-	rounds_answer(world, r);
+	rounds_answer(world, r, r->answer);
 }
 
 static void detail_done(
 	struct world *world, struct request *r, PGresult *const *results, uint32_t count)
 {
-	struct msg_detail_result *answer = answer_begin(r);
+	struct detail_answer answer = {
+		.head.request = r->detail.request, .head.character_id = r->detail.character_id};
+	struct msg *message = world->scratch.slot;
+	size_t slots_bytes, quests_bytes;
+	uint8_t *at;
 	bool unknown;
 
-	if (!statements_detailed(results, count, answer, &unknown)) {
+	if (!statements_detailed(results, count, &answer, &unknown)) {
 		if (!unknown) {
-			refuse(world, r);
+			requests_refuse(world, r);
 			return;
 		}
-		answer->result = MSG_LOAD_WRONG_ACCOUNT;
+		answer.head.result = MSG_LOAD_WRONG_ACCOUNT;
 		world_count(world, WORLD_DETAILS_UNKNOWN, 1);
 	}
-	rounds_answer(world, r);
+	slots_bytes = answer.head.slots * sizeof(*answer.slots);
+	quests_bytes = answer.head.quests * sizeof(*answer.quests);
+	at = msg_begin(message, MSG_DETAIL_RESULT, HANDLE_NONE,
+		(uint32_t)(sizeof(answer.head) + slots_bytes + quests_bytes));
+	message->subject = r->detail.request;
+	memcpy(at, &answer.head, sizeof(answer.head));
+	memcpy(at + sizeof(answer.head), answer.slots, slots_bytes);
+	memcpy(at + sizeof(answer.head) + slots_bytes, answer.quests, quests_bytes);
+	rounds_answer(world, r, message);
 }
 
 void requests_on_result(void *context, uint64_t tag, enum pg_outcome outcome,
@@ -236,7 +294,7 @@ void requests_on_result(void *context, uint64_t tag, enum pg_outcome outcome,
 		 * once held by nobody. */
 		wait_for_link(world, r);
 	} else if (outcome == PG_ERROR) {
-		refuse(world, r);
+		requests_refuse(world, r);
 	} else {
 		if (r->kind == REQUEST_LOAD) {
 			histogram_add(&world->load_time, now_ns - r->sent_ns);

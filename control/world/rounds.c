@@ -1,4 +1,6 @@
 /* Rings in, answers out. */
+#include <stdlib.h>
+
 #include "common/handle.h"
 #include "common/mono.h"
 #include "control/world/world_internal.h"
@@ -19,6 +21,9 @@ static void handle(struct world *world, uint32_t source, const struct msg *messa
 
 	if (shard && takes(message, MSG_POSITION_SAVE, sizeof(struct msg_position_save)))
 		saves_take(world, message, now_ns);
+	else if (shard && message->type == MSG_COMMIT &&
+		 message->payload_bytes >= sizeof(struct msg_commit))
+		commits_take(world, source, message, now_ns);
 	else if (shard && takes(message, MSG_DETAIL_QUERY, sizeof(struct msg_detail_query)))
 		requests_take(world, source, message, now_ns);
 	else if (!shard && takes(message, MSG_CHARACTER_LOAD, sizeof(struct msg_character_load)))
@@ -45,7 +50,7 @@ static bool drain_shard(struct world *world, uint32_t source_index, bool *traffi
 	uint32_t left = msg_ring_used(source->in), slots;
 
 	while (left > 0) {
-		if (source->free_count < POP_SLOTS || !saves_room(world))
+		if (source->free_count < POP_SLOTS || !saves_room(world) || !commits_room(source))
 			return false;
 		slots = msg_ring_pop(source->in, buffer, POP_SLOTS);
 		if (slots == 0)
@@ -98,21 +103,44 @@ void rounds_on_timer(uv_timer_t *timer)
 		stalled |= !drain_shard(world, s, &traffic, now_ns);
 	world->stalled = stalled;
 	world_count(world, WORLD_ROUNDS_STALLED, stalled);
+	requests_round(world, now_ns);
 	handle_all(world, SOURCE_CONTROL, buffer, slots, now_ns);
 	saves_pump(world, now_ns);
+	commits_pump(world, now_ns);
 	set_pace(world, traffic || stalled);
 }
 
-void rounds_answer(struct world *world, struct request *r)
+/* False: no memory for it. */
+static bool keep_answer(struct request *r, const struct msg *message)
+{
+	size_t bytes = (size_t)message->slots * sizeof(*message);
+
+	if (message == r->answer)
+		return true;
+	if (message->slots <= ANSWER_SLOTS) {
+		memcpy(r->answer, message, bytes);
+		return true;
+	}
+	r->large = malloc(bytes);
+	if (r->large)
+		memcpy(r->large, message, bytes);
+	return r->large != NULL;
+}
+
+void rounds_answer(struct world *world, struct request *r, const struct msg *message)
 {
 	struct source *source = &world->sources[r->source];
 
-	r->answered = true;
-	if (!TAILQ_EMPTY(&source->owed) || !msg_ring_push(source->out, r->answer)) {
+	if (!TAILQ_EMPTY(&source->owed) || !msg_ring_push(source->out, message)) {
+		if (!keep_answer(r, message)) {
+			requests_refuse(world, r);
+			return;
+		}
 		r->owed = true;
 		TAILQ_INSERT_TAIL(&source->owed, r, owed_line);
 		world_count(world, WORLD_ANSWERS_DELAYED, 1);
 	}
+	r->answered = true;
 	requests_release(world, r);
 }
 
@@ -127,11 +155,15 @@ void rounds_owed(struct world *world)
 		struct source *source = &world->sources[s];
 		struct request *r;
 
-		while ((r = TAILQ_FIRST(&source->owed)) && msg_ring_push(source->out, r->answer)) {
+		while ((r = TAILQ_FIRST(&source->owed)) &&
+			msg_ring_push(source->out, r->large ? r->large : r->answer)) {
 			TAILQ_REMOVE(&source->owed, r, owed_line);
 			r->owed = false;
+			free(r->large);
+			r->large = NULL;
 			requests_release(world, r);
 		}
+		commits_owed(world, source);
 	}
 	*flushed = (struct msg_world_flushed){.unsaved = world->flushed_unsaved};
 	while (world->flushed_owed > 0 && TAILQ_EMPTY(&control->owed) &&

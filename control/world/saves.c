@@ -59,14 +59,15 @@ void saves_pump(struct world *world, uint64_t now_ns)
 	uint32_t waiting = save_table_waiting(world->saves), count;
 
 	if (waiting == 0 || save_table_in_flight(world->saves) > 0 ||
-		now_ns < world->batch_retry_ns || !pg_link_ready(world->saves_link))
+		now_ns < world->batch_retry_ns || !pg_link_ready(world->links[LINK_SAVES_INDEX]))
 		return;
-	if (waiting < world->batch_limit && world->flushes == 0 && TAILQ_EMPTY(&world->wait_save) &&
+	if (waiting < world->batch_limit && world->flushes == 0 &&
+		TAILQ_EMPTY(&world->wait_writes) &&
 		now_ns < save_table_front_ns(world->saves) + SAVE_LINGER_NS)
 		return;
 	count = save_table_take(world->saves, world->batch_limit, &saves);
 	save_encoder_fill(world->encoder, saves, count, &call);
-	if (!pg_link_send(world->saves_link, 0, &call, 1, now_ns)) {
+	if (!pg_link_send(world->links[LINK_SAVES_INDEX], 0, &call, 1, now_ns)) {
 		save_table_put_back(world->saves, true);
 		return;
 	}
@@ -79,7 +80,7 @@ static void batch_settled(struct world *world, uint32_t written, uint64_t now_ns
 	save_table_settle(world->saves);
 	world_count(world, WORLD_SAVES_COMMITTED, written);
 	world_count(world, WORLD_SAVES_REFUSED, world->batch_rows - written);
-	requests_saves_settled(world, now_ns);
+	requests_writes_settled(world, now_ns);
 }
 
 /* The batch as a whole failed: a lock that someone holds too long, a full disk, a row that cannot
@@ -142,9 +143,12 @@ void flush_take(struct world *world, uint64_t now_ns)
 		world->flush_deadline_ns =
 			now_ns + world->config->node.stop_deadline_ms * NS_PER_MS;
 	world->flush_sequence = save_table_sequence(world->saves);
+	world->flush_commits = commit_table_sequence(world->commits);
 	world->flush_stalled = world->stalled;
-	pg_link_hurry(world->saves_link);
+	pg_link_hurry(world->links[LINK_SAVES_INDEX]);
+	pg_link_hurry(world->links[LINK_COMMITS_INDEX]);
 	saves_pump(world, now_ns);
+	commits_pump(world, now_ns);
 	flush_check(world, now_ns);
 }
 
@@ -183,7 +187,7 @@ static void name_unsaved(const struct world *world, uint32_t unsaved)
 
 void flush_check(struct world *world, uint64_t now_ns)
 {
-	uint32_t unsaved;
+	uint32_t unsaved, unsettled;
 
 	if (world->flushes == 0)
 		return;
@@ -191,15 +195,20 @@ void flush_check(struct world *world, uint64_t now_ns)
 		/* What stood in the rings has been taken by now. */
 		world->flush_stalled = false;
 		world->flush_sequence = save_table_sequence(world->saves);
+		world->flush_commits = commit_table_sequence(world->commits);
 	}
 	unsaved = save_table_unsettled(world->saves, world->flush_sequence);
+	unsettled = commit_table_unsettled(world->commits, world->flush_commits, NULL, 0);
 	for (uint32_t s = 1; world->flush_stalled && s < world->source_count; s++)
 		unsaved += (msg_ring_used(world->sources[s].in) + 1) / 2; /* a save has two slots */
-	if ((unsaved > 0 || world->flush_stalled) && now_ns < world->flush_deadline_ns)
+	if ((unsaved > 0 || unsettled > 0 || world->flush_stalled) &&
+		now_ns < world->flush_deadline_ns)
 		return;
 	if (unsaved)
 		name_unsaved(world, unsaved);
-	world->flushed_unsaved = unsaved;
+	if (unsettled)
+		commits_name_unsettled(world);
+	world->flushed_unsaved = unsaved + unsettled;
 	world->flushed_owed += world->flushes;
 	world->flushes = 0;
 	rounds_owed(world);

@@ -8,7 +8,7 @@
 #include "control/world/pg_target.h"
 
 /* Sessions that a node holds: the two links of world.h. */
-#define WORLD_SESSIONS 2
+#define WORLD_SESSIONS 3
 /* Share of max_connections that all nodes together may hold; the rest is for people, backups,
  * replication and tools. */
 #define WORLD_SHARE_PERCENT 70

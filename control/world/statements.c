@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "control/world/pg_binary.h"
 #include "control/world/text.h"
 
 /* One load is the first three, in one implicit transaction. Each statement sees what was committed
@@ -28,8 +29,13 @@ const struct pg_prepared statements_requests[STATEMENTS_REQUESTS] = {
 		"FROM character c LEFT JOIN character_position p "
 		"ON p.realm_id = c.realm_id AND p.character_id = c.character_id "
 		"WHERE c.realm_id = $1::int4 AND c.character_id = $2::int8"},
-	{"read_detail", "SELECT gold, level, appearance FROM character "
-			"WHERE realm_id = $1::int4 AND character_id = $2::int8"},
+	/* What kind of row it is, then what that kind has: one statement, so one snapshot. */
+	{"read_detail", "SELECT 0::int8, gold, experience, level::int8, appearance::int8 "
+			"FROM character WHERE realm_id = $1::int4 AND character_id = $2::int8 "
+			"UNION ALL SELECT 1, slot, item, serial, count FROM item_slot "
+			"WHERE realm_id = $1::int4 AND character_id = $2::int8 "
+			"UNION ALL SELECT 2, quest, state, 0, 0 FROM quest "
+			"WHERE realm_id = $1::int4 AND character_id = $2::int8 ORDER BY 1, 2"},
 };
 
 /* Locks the rows in id order (two nodes never wait for each other in a circle), then compares the
@@ -60,12 +66,6 @@ const struct pg_prepared statements_saves[STATEMENTS_SAVES] = {
 		"WHERE (p.epoch, p.save_sequence) <= (excluded.epoch, excluded.save_sequence)"},
 };
 
-static void add(struct pg_call *call, const void *value, size_t bytes)
-{
-	call->values[call->count] = value;
-	call->bytes[call->count++] = (int)bytes;
-}
-
 /* A colour of its own for everyone, until looks are data: the id, mixed. */
 static uint32_t first_appearance(uint64_t character_id)
 {
@@ -83,13 +83,13 @@ void statements_load(const struct msg_character_load *load, struct load_params *
 	memset(calls, 0, LOAD_CALLS * sizeof(*calls));
 	for (uint32_t i = 0; i < LOAD_CALLS; i++) {
 		calls[i].name = statements_requests[i].name;
-		add(&calls[i], &params->realm_id, 4);
-		add(&calls[i], &params->character_id, 8);
-		add(&calls[i], &params->account_id, 8);
+		pg_call_add(&calls[i], &params->realm_id, 4);
+		pg_call_add(&calls[i], &params->character_id, 8);
+		pg_call_add(&calls[i], &params->account_id, 8);
 	}
-	add(&calls[0], params->plain, strlen(params->plain));
-	add(&calls[0], params->suffixed, strlen(params->suffixed));
-	add(&calls[0], &params->appearance, 4);
+	pg_call_add(&calls[0], params->plain, strlen(params->plain));
+	pg_call_add(&calls[0], params->suffixed, strlen(params->suffixed));
+	pg_call_add(&calls[0], &params->appearance, 4);
 }
 
 void statements_detail(
@@ -99,26 +99,8 @@ void statements_detail(
 	call->name = "read_detail";
 	params->realm_id = htobe32(query->realm_id);
 	params->character_id = htobe64(query->character_id);
-	add(call, &params->realm_id, 4);
-	add(call, &params->character_id, 8);
-}
-
-static uint32_t column_32(const PGresult *result, int column)
-{
-	uint32_t value = 0;
-
-	if (PQgetlength(result, 0, column) == sizeof(value))
-		memcpy(&value, PQgetvalue(result, 0, column), sizeof(value));
-	return be32toh(value);
-}
-
-static uint64_t column_64(const PGresult *result, int column)
-{
-	uint64_t value = 0;
-
-	if (PQgetlength(result, 0, column) == sizeof(value))
-		memcpy(&value, PQgetvalue(result, 0, column), sizeof(value));
-	return be64toh(value);
+	pg_call_add(call, &params->realm_id, 4);
+	pg_call_add(call, &params->character_id, 8);
 }
 
 static void column_text(const PGresult *result, int column, char *text, size_t bytes)
@@ -142,41 +124,53 @@ bool statements_loaded(PGresult *const *results, uint32_t count, const char *wan
 	answer->result = *PQgetvalue(row, 0, 0) ? MSG_LOAD_OK : MSG_LOAD_WRONG_ACCOUNT;
 	if (answer->result != MSG_LOAD_OK)
 		return true;
-	answer->epoch = column_64(row, 1);
+	answer->epoch = pg_column_64(row, 0, 1);
 	column_text(row, 2, answer->name, sizeof(answer->name));
 	*created = strcmp(PQcmdTuples(results[0]), "0") != 0;
 	*renamed = *created && strncmp(answer->name, wanted, CHARACTER_NAME_BYTES) != 0;
 	answer->has_position = !PQgetisnull(row, 0, 3);
 	if (answer->has_position) {
 		column_text(row, 3, answer->map, sizeof(answer->map));
-		answer->x_mm = (int32_t)column_32(row, 4);
-		answer->y_mm = (int32_t)column_32(row, 5);
-		answer->heading = (uint16_t)column_32(row, 6);
+		answer->x_mm = (int32_t)pg_column_32(row, 0, 4);
+		answer->y_mm = (int32_t)pg_column_32(row, 0, 5);
+		answer->heading = (uint16_t)pg_column_32(row, 0, 6);
 	}
 	return true;
 }
 
 bool statements_detailed(
-	PGresult *const *results, uint32_t count, struct msg_detail_result *answer, bool *unknown)
+	PGresult *const *results, uint32_t count, struct detail_answer *answer, bool *unknown)
 {
-	const PGresult *row = count == 1 ? results[0] : NULL;
+	const PGresult *rows = count == 1 ? results[0] : NULL;
+	int row_count = PQntuples(rows);
 
-	*unknown = row && PQntuples(row) == 0;
-	if (PQntuples(row) != 1 || PQnfields(row) != 3)
+	*unknown = rows && row_count == 0;
+	if (row_count < 1 || PQnfields(rows) != 5 || pg_column_64(rows, 0, 0) != 0)
 		return false;
-	answer->result = MSG_LOAD_OK;
-	answer->gold = (int64_t)column_64(row, 0);
-	answer->level = column_32(row, 1);
-	answer->appearance = column_32(row, 2);
+	answer->head.gold = (int64_t)pg_column_64(rows, 0, 1);
+	answer->head.experience = (int64_t)pg_column_64(rows, 0, 2);
+	answer->head.level = (uint32_t)pg_column_64(rows, 0, 3);
+	answer->head.appearance = (uint32_t)pg_column_64(rows, 0, 4);
+	answer->head.slots = answer->head.quests = 0;
+	for (int row = 1; row < row_count; row++) {
+		if (pg_column_64(rows, row, 0) == 1 && answer->head.slots < COMMIT_SLOTS_MAX)
+			answer->slots[answer->head.slots++] =
+				(struct msg_slot){.slot = (uint16_t)pg_column_64(rows, row, 1),
+					.item = (uint32_t)pg_column_64(rows, row, 2),
+					.serial = pg_column_64(rows, row, 3),
+					.count = (int64_t)pg_column_64(rows, row, 4)};
+		else if (pg_column_64(rows, row, 0) == 2 && answer->head.quests < COMMIT_QUESTS_MAX)
+			answer->quests[answer->head.quests++] =
+				(struct msg_quest){.quest = (uint32_t)pg_column_64(rows, row, 1),
+					.state = (uint32_t)pg_column_64(rows, row, 2)};
+		else
+			return false; /* more than the schema and the commits allow */
+	}
+	answer->head.result = MSG_LOAD_OK;
 	return true;
 }
 
-/* An array parameter in PostgreSQL's binary form (array_recv): dimensions, a flag for NULLs, the
- * element type, then length and lower bound of the one dimension, then each element with its
- * length. All in network order. */
-#define ARRAY_HEAD_BYTES 20u
-#define SAVE_COLUMNS     8u
-enum { OID_INT8 = 20, OID_INT4 = 23, OID_TEXT = 25 };
+#define SAVE_COLUMNS 8u
 
 struct save_encoder {
 	uint32_t batch_max;
@@ -191,7 +185,7 @@ struct save_encoder *save_encoder_new(uint32_t batch_max)
 	if (!encoder)
 		return NULL;
 	encoder->batch_max = batch_max;
-	encoder->column_bytes = ARRAY_HEAD_BYTES + (size_t)batch_max * (4 + MAP_NAME_BYTES);
+	encoder->column_bytes = PG_ARRAY_HEAD_BYTES + (size_t)batch_max * (4 + MAP_NAME_BYTES);
 	encoder->memory = malloc(SAVE_COLUMNS * encoder->column_bytes);
 	if (!encoder->memory) {
 		free(encoder);
@@ -208,60 +202,34 @@ void save_encoder_free(struct save_encoder *encoder)
 	free(encoder);
 }
 
-static uint8_t *put_32(uint8_t *at, uint32_t value)
-{
-	value = htobe32(value);
-	memcpy(at, &value, 4);
-	return at + 4;
-}
-
-static uint8_t *put_element_32(uint8_t *at, uint32_t value)
-{
-	return put_32(put_32(at, 4), value);
-}
-
-static uint8_t *put_element_64(uint8_t *at, uint64_t value)
-{
-	at = put_32(at, 8);
-	value = htobe64(value);
-	memcpy(at, &value, 8);
-	return at + 8;
-}
-
 void save_encoder_fill(struct save_encoder *encoder, const struct save *saves, uint32_t count,
 	struct pg_call *call)
 {
-	static const uint32_t TYPES[SAVE_COLUMNS] = {
-		OID_INT4, OID_INT8, OID_INT8, OID_INT8, OID_TEXT, OID_INT4, OID_INT4, OID_INT4};
+	static const uint32_t TYPES[SAVE_COLUMNS] = {PG_OID_INT4, PG_OID_INT8, PG_OID_INT8,
+		PG_OID_INT8, PG_OID_TEXT, PG_OID_INT4, PG_OID_INT4, PG_OID_INT4};
 	uint8_t *start[SAVE_COLUMNS], *at[SAVE_COLUMNS];
 
 	for (uint32_t c = 0; c < SAVE_COLUMNS; c++) {
 		start[c] = encoder->memory + c * encoder->column_bytes;
-		at[c] = put_32(start[c], 1);
-		at[c] = put_32(at[c], 0);
-		at[c] = put_32(at[c], TYPES[c]);
-		at[c] = put_32(at[c], count);
-		at[c] = put_32(at[c], 1);
+		at[c] = pg_array_begin(start[c], TYPES[c], count);
 	}
 	for (uint32_t i = 0; i < count; i++) {
 		const struct msg_position_save *p = &saves[i].position;
 		size_t map_bytes = strnlen(p->map, MAP_NAME_BYTES);
 
-		at[0] = put_element_32(at[0], p->realm_id);
-		at[1] = put_element_64(at[1], p->character_id);
-		at[2] = put_element_64(at[2], p->epoch);
-		at[3] = put_element_64(at[3], saves[i].sequence);
-		at[4] = put_32(at[4], (uint32_t)map_bytes);
-		memcpy(at[4], p->map, map_bytes);
-		at[4] += map_bytes;
-		at[5] = put_element_32(at[5], (uint32_t)p->x_mm);
-		at[6] = put_element_32(at[6], (uint32_t)p->y_mm);
-		at[7] = put_element_32(at[7], p->heading);
+		at[0] = pg_array_32(at[0], p->realm_id);
+		at[1] = pg_array_64(at[1], p->character_id);
+		at[2] = pg_array_64(at[2], p->epoch);
+		at[3] = pg_array_64(at[3], saves[i].sequence);
+		at[4] = pg_array_bytes(at[4], p->map, (uint32_t)map_bytes);
+		at[5] = pg_array_32(at[5], (uint32_t)p->x_mm);
+		at[6] = pg_array_32(at[6], (uint32_t)p->y_mm);
+		at[7] = pg_array_32(at[7], p->heading);
 	}
 	memset(call, 0, sizeof(*call));
 	call->name = statements_saves[0].name;
 	for (uint32_t c = 0; c < SAVE_COLUMNS; c++)
-		add(call, start[c], (size_t)(at[c] - start[c]));
+		pg_call_add(call, start[c], (size_t)(at[c] - start[c]));
 }
 
 uint32_t statements_saved(PGresult *const *results, uint32_t count)

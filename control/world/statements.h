@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <libpq-fe.h>
 
+#include "common/commit.h"
 #include "common/msg.h"
 #include "control/world/pg_link.h"
 #include "control/world/save_table.h"
@@ -34,9 +35,15 @@ void statements_detail(
  * false when the results are not what the statements give. */
 bool statements_loaded(PGresult *const *results, uint32_t count, const char *wanted,
 	struct msg_character_loaded *answer, bool *created, bool *renamed);
-/* The same for statements_detail; false also when there is no such character (*unknown). */
+/* The same for statements_detail; all but request and character_id of the head. False also when
+ * there is no such character (*unknown). */
+struct detail_answer {
+	struct msg_detail_result head;
+	struct msg_slot slots[COMMIT_SLOTS_MAX];
+	struct msg_quest quests[COMMIT_QUESTS_MAX];
+};
 bool statements_detailed(
-	PGresult *const *results, uint32_t count, struct msg_detail_result *answer, bool *unknown);
+	PGresult *const *results, uint32_t count, struct detail_answer *answer, bool *unknown);
 
 /* The arrays of a batch, built in memory of its own, enough for batch_max saves. */
 struct save_encoder;

@@ -11,8 +11,7 @@
 #include "control/world/server_check.h"
 #include "control/world/world_internal.h"
 
-enum { LINK_REQUESTS_INDEX, LINK_SAVES_INDEX };
-static const char *const LINK_NAMES[2] = {"requests", "saves"};
+static const char *const LINK_NAMES[WORLD_LINKS] = {"requests", "saves", "commits"};
 
 static const struct counter_desc DESCRIPTIONS[WORLD_COUNTER_COUNT] = {
 #define WORLD_COUNTER_DESC(id, metric, type, text) {.name = metric, .help = text, .kind = type},
@@ -22,7 +21,11 @@ static const struct counter_desc DESCRIPTIONS[WORLD_COUNTER_COUNT] = {
 
 static uint32_t links_ready(const struct world *world)
 {
-	return (uint32_t)pg_link_ready(world->requests_link) + pg_link_ready(world->saves_link);
+	uint32_t ready = 0;
+
+	for (int i = 0; i < WORLD_LINKS; i++)
+		ready += pg_link_ready(world->links[i]);
+	return ready;
 }
 
 static void start_report(struct world *world, bool ok)
@@ -37,11 +40,13 @@ static void start_report(struct world *world, bool ok)
 static void link_up(struct world *world, int index)
 {
 	if (world->start_posted)
-		sw_log(SW_LOG_INFO, "world", "postgres: link '%s' is back; %u saves wait",
-			LINK_NAMES[index], save_table_used(world->saves));
+		sw_log(SW_LOG_INFO, "world",
+			"postgres: link '%s' is back; %u saves and %u commits wait",
+			LINK_NAMES[index], save_table_used(world->saves),
+			commit_table_pending(world->commits));
 	atomic_store_explicit(&world->down_since_ns[index], 0, memory_order_relaxed);
 	counter_put(&world->values[WORLD_LINKS_READY], links_ready(world));
-	if (links_ready(world) == 2)
+	if (links_ready(world) == WORLD_LINKS)
 		start_report(world, true);
 }
 
@@ -103,17 +108,33 @@ static void saves_down(void *context, enum pg_fault fault, const char *message)
 	link_down(context, LINK_SAVES_INDEX, fault, message);
 }
 
+static void commits_up(void *context)
+{
+	link_up(context, LINK_COMMITS_INDEX);
+	commits_pump(context, mono_ns());
+}
+
+static void commits_down(void *context, enum pg_fault fault, const char *message)
+{
+	link_down(context, LINK_COMMITS_INDEX, fault, message);
+}
+
 static void on_tick(uv_timer_t *timer)
 {
 	struct world *world = timer->data;
 	uint64_t now_ns = mono_ns();
 
-	pg_link_tick(world->requests_link, now_ns);
-	pg_link_tick(world->saves_link, now_ns);
+	for (int i = 0; i < WORLD_LINKS; i++)
+		pg_link_tick(world->links[i], now_ns);
 	requests_expire(world, now_ns);
 	saves_pump(world, now_ns);
+	commits_pump(world, now_ns);
 	flush_check(world, now_ns);
 	counter_put(&world->values[WORLD_SAVES_PENDING], save_table_used(world->saves));
+	counter_put(&world->values[WORLD_COMMITS_PENDING], commit_table_pending(world->commits));
+	atomic_store_explicit(&world->commits_full,
+		commit_table_used(world->commits) >= world->config->postgres.commits_pending_max,
+		memory_order_relaxed);
 	atomic_store_explicit(&world->saves_full,
 		world->stalled ||
 			save_table_used(world->saves) >= world->config->postgres.saves_pending_max,
@@ -131,9 +152,10 @@ static void on_stop(uv_async_t *async)
 {
 	struct world *world = async->data;
 
-	pg_link_close(world->requests_link);
-	pg_link_close(world->saves_link);
-	world->requests_link = world->saves_link = NULL;
+	for (int i = 0; i < WORLD_LINKS; i++) {
+		pg_link_close(world->links[i]);
+		world->links[i] = NULL;
+	}
 	uv_walk(&world->loop, close_handle, NULL);
 }
 
@@ -167,7 +189,7 @@ static bool make_links(struct world *world)
 		.on_down = requests_down,
 	};
 
-	world->requests_link = pg_link_new(&world->loop, &config);
+	world->links[LINK_REQUESTS_INDEX] = pg_link_new(&world->loop, &config);
 	config.prepared = statements_saves;
 	config.prepared_count = STATEMENTS_SAVES;
 	config.requests_max = 1; /* one batch, see save_table.h */
@@ -175,14 +197,28 @@ static bool make_links(struct world *world)
 	config.on_result = saves_on_result;
 	config.on_up = saves_up;
 	config.on_down = saves_down;
-	world->saves_link = pg_link_new(&world->loop, &config);
-	return world->requests_link && world->saves_link;
+	world->links[LINK_SAVES_INDEX] = pg_link_new(&world->loop, &config);
+	config.prepared = statements_commits;
+	config.prepared_count = STATEMENTS_COMMITS;
+	config.requests_max = 1; /* one batch, see commit_table.h */
+	config.seed = mono_ns() * 3;
+	config.on_result = commits_on_result;
+	config.on_up = commits_up;
+	config.on_down = commits_down;
+	world->links[LINK_COMMITS_INDEX] = pg_link_new(&world->loop, &config);
+	return world->links[LINK_REQUESTS_INDEX] && world->links[LINK_SAVES_INDEX] &&
+	       world->links[LINK_COMMITS_INDEX];
 }
 
 /* Memory of the world, by holder:
  *   saves     save_table_bytes(saves_pending_max + LEAVING_RESERVE, saves_per_batch)
  *   encoder   saves_per_batch * 8 columns * 36 bytes
- *   requests  (1 + shards) * SOURCE_REQUESTS * sizeof(struct request) */
+ *   commits   commit_table_bytes(commits_pending_max, commits_per_batch): 1.8 KiB a commit
+ *   encoder   commit_encoder_bytes(commits_per_batch, COMMIT_BATCH_OPS times that): 500 bytes a
+ *             commit of a batch
+ *   requests  (1 + shards) * SOURCE_REQUESTS * sizeof(struct request)
+ *   answers   of details that wait for a full ring, at most MSG_DETAIL_BYTES_MAX (6 KiB) for each
+ *             of those requests: taken when it happens */
 static bool make_memory(struct world *world, const struct world_links *links)
 {
 	const struct sw_config *config = world->config;
@@ -196,13 +232,20 @@ static bool make_memory(struct world *world, const struct world_links *links)
 	world->saves = save_table_new(config->postgres.saves_pending_max + LEAVING_RESERVE,
 		config->postgres.saves_per_batch);
 	world->encoder = save_encoder_new(config->postgres.saves_per_batch);
+	world->commit_limit = config->postgres.commits_per_batch;
+	world->commits = commit_table_new(config->postgres.commits_pending_max,
+		config->postgres.commits_per_batch,
+		config->postgres.commits_per_batch * COMMIT_BATCH_OPS);
+	world->commit_encoder = commit_encoder_new(config->postgres.commits_per_batch,
+		config->postgres.commits_per_batch * COMMIT_BATCH_OPS);
 	world->requests =
 		calloc((size_t)world->source_count * SOURCE_REQUESTS, sizeof(*world->requests));
 	world->counters = (struct counter_set){.group = "world",
 		.count = WORLD_COUNTER_COUNT,
 		.desc = DESCRIPTIONS,
 		.values = world->values};
-	if (!world->saves || !world->encoder || !world->requests)
+	if (!world->saves || !world->encoder || !world->commits || !world->commit_encoder ||
+		!world->requests)
 		return false;
 	requests_init(world);
 	return true;
@@ -213,6 +256,10 @@ static void free_all(struct world *world)
 	pg_target_fini(&world->target);
 	save_table_free(world->saves);
 	save_encoder_free(world->encoder);
+	commit_table_free(world->commits);
+	commit_encoder_free(world->commit_encoder);
+	for (uint32_t i = 0; world->requests && i < world->source_count * SOURCE_REQUESTS; i++)
+		free(world->requests[i].large);
 	free(world->requests);
 	free(world);
 }
@@ -254,7 +301,7 @@ struct world *world_start(
 		return NULL;
 	}
 	world->config = config;
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < WORLD_LINKS; i++) {
 		atomic_init(&world->down_since_ns[i], mono_ns());
 		atomic_init(&world->cause[i], "");
 	}
@@ -266,8 +313,9 @@ struct world *world_start(
 	}
 	if (!make_memory(world, links)) {
 		fprintf(errors,
-			"world: no memory for %u waiting saves (postgres.saves_pending_max)\n",
-			config->postgres.saves_pending_max);
+			"world: no memory for %u waiting saves (postgres.saves_pending_max) and %u "
+			"commits (postgres.commits_pending_max)\n",
+			config->postgres.saves_pending_max, config->postgres.commits_pending_max);
 		free_all(world);
 		return NULL;
 	}
@@ -286,7 +334,7 @@ uint32_t world_stop(struct world *world)
 	if (!world)
 		return 0;
 	stop_thread(world);
-	unsaved = save_table_used(world->saves);
+	unsaved = save_table_used(world->saves) + commit_table_pending(world->commits);
 	free_all(world);
 	return unsaved;
 }
@@ -302,15 +350,18 @@ void world_histograms(const struct world *world, struct histogram_ref refs[WORLD
 		"round trip of a character load to PostgreSQL", 0, &world->load_time};
 	refs[1] = (struct histogram_ref){"world", "save_batch_seconds",
 		"round trip of a batch of position saves to PostgreSQL", 0, &world->batch_time};
+	refs[2] = (struct histogram_ref){"world", "commit_batch_seconds",
+		"round trip of a batch of commits to PostgreSQL", 0, &world->commit_time};
 }
 
 bool world_health(const struct world *world, char *text, size_t text_bytes)
 {
 	uint64_t pending = counter_get(&world->values[WORLD_SAVES_PENDING]);
+	uint64_t commits = counter_get(&world->values[WORLD_COMMITS_PENDING]);
 	uint32_t max = world->config->postgres.saves_pending_max;
 	uint64_t now_ns = mono_ns();
 
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < WORLD_LINKS; i++) {
 		uint64_t since =
 			atomic_load_explicit(&world->down_since_ns[i], memory_order_relaxed);
 		const char *cause;
@@ -320,11 +371,12 @@ bool world_health(const struct world *world, char *text, size_t text_bytes)
 		cause = atomic_load_explicit(&world->cause[i], memory_order_relaxed);
 		snprintf(text, text_bytes,
 			"postgres: link '%s' down for %llu s: %s%s%s; %llu saves of at most %u "
-			"wait",
+			"and %llu commits wait",
 			LINK_NAMES[i],
 			(unsigned long long)((now_ns > since ? now_ns - since : 0) / NS_PER_S),
 			pg_fault_text(atomic_load_explicit(&world->fault[i], memory_order_relaxed)),
-			*cause ? ": " : "", cause, (unsigned long long)pending, max);
+			*cause ? ": " : "", cause, (unsigned long long)pending, max,
+			(unsigned long long)commits);
 		return false;
 	}
 	if (atomic_load_explicit(&world->saves_full, memory_order_relaxed)) {
@@ -333,6 +385,15 @@ bool world_health(const struct world *world, char *text, size_t text_bytes)
 			(unsigned long long)pending, max);
 		return false;
 	}
-	snprintf(text, text_bytes, "postgres: ready, %llu saves wait", (unsigned long long)pending);
+	if (atomic_load_explicit(&world->commits_full, memory_order_relaxed)) {
+		snprintf(text, text_bytes,
+			"postgres: too slow: %llu commits wait (postgres.commits_pending_max is "
+			"%u) "
+			"and more are refused",
+			(unsigned long long)commits, world->config->postgres.commits_pending_max);
+		return false;
+	}
+	snprintf(text, text_bytes, "postgres: ready, %llu saves and %llu commits wait",
+		(unsigned long long)pending, (unsigned long long)commits);
 	return true;
 }

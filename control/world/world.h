@@ -1,34 +1,42 @@
 /* world: the world thread. It alone talks to PostgreSQL: it loads characters for control, answers
  * what shards need of them, and saves their positions.
  *
- * One thread, one libuv loop, two connections (links) in pipeline mode: `requests` for loads and
- * details, `saves` for batches of positions. Two, because a login must not wait behind a batch that
- * waits for the disk, and no more, because one link carries many requests at once: a node costs the
- * database two sessions, however many players it has.
+ * One thread, one libuv loop, three connections (links) in pipeline mode: `requests` for loads and
+ * details, `saves` for batches of positions, because a login must not wait behind a batch that
+ * waits for the disk; `commits` for batches of commits, which wait for neither. No more, because
+ * one link carries many requests at once: a node costs the database three sessions, however many
+ * players it has.
  *
  * What it takes and answers (common/msg.h has the payloads):
  *
  *   MSG_CHARACTER_LOAD  from control. One round trip, one transaction: the character is created if
  *       it is new (name: text.h has the rule), its account is checked, its epoch is raised under
- * the row lock, its position is read. While a save of the character waits or is under way the load
- *       waits for it. Answered with MSG_CHARACTER_LOADED within postgres.statement_timeout:
- *       MSG_LOAD_UNAVAILABLE when PostgreSQL is away, too slow, or saves cannot be taken. An
- *       UNAVAILABLE load may still have raised the epoch: the client tries again, and nobody holds
- *       the epoch that was skipped.
- *   MSG_DETAIL_QUERY    from a shard. Answered with MSG_DETAIL_RESULT to that shard, in the same
- *       time; WRONG_ACCOUNT there means that there is no such character.
- *   MSG_POSITION_SAVE   from a shard. No answer. The newest of a character waits (save_table.h) and
- *       is written, in batches, under the lock of the character's row; a save of an older epoch is
- *       refused and counted. Kept through any loss of the connection until PostgreSQL has answered.
- *       While postgres.saves_pending_max characters wait, autosaves of others are dropped and
+ * the row lock, its position is read. While a save or commit of the character waits or is under way
+ *       the load waits for it. Answered with MSG_CHARACTER_LOADED within
+ * postgres.statement_timeout: MSG_LOAD_UNAVAILABLE when PostgreSQL is away, too slow, or saves
+ * cannot be taken. An UNAVAILABLE load may still have raised the epoch: the client tries again, and
+ * nobody holds the epoch that was skipped. MSG_DETAIL_QUERY    from a shard. Answered with
+ * MSG_DETAIL_RESULT to that shard, in the same time, with what the character owns once every commit
+ * of it that was taken before is settled; WRONG_ACCOUNT there means that there is no such
+ * character. MSG_POSITION_SAVE   from a shard. No answer. The newest of a character waits
+ * (save_table.h) and is written, in batches, under the lock of the character's row; a save of an
+ * older epoch is refused and counted. Kept through any loss of the connection until PostgreSQL has
+ * answered. While postgres.saves_pending_max characters wait, autosaves of others are dropped and
  *       counted; leaving saves are still taken for a while, and then the shards' rings are left
  *       standing (and loads are UNAVAILABLE): a full ring tells the shard to keep its save.
- *   MSG_WORLD_FLUSH     from control. Answered with MSG_WORLD_FLUSHED once everything taken before
- *       is committed, or at node.stop_deadline with the number that is not.
+ *   MSG_COMMIT          from a shard (common/commit.h). Answered with MSG_COMMIT_RESULT exactly
+ * once. Commits wait in the order in which they came (commit_table.h) and go in batches, one batch
+ * at a time; each succeeds or is refused alone (migrations/0002 has the statement). UNAVAILABLE at
+ * once when postgres.commits_pending_max wait or when PostgreSQL is away, EXPIRED when one has
+ * waited its time without having been sent; one whose outcome is unknown is sent again until
+ * PostgreSQL has answered. MSG_WORLD_FLUSH     from control. Answered with MSG_WORLD_FLUSHED once
+ * everything taken before is committed (a commit: settled), or at node.stop_deadline with the
+ * number that is not.
  *
  * Order between rings. A shard pushes a leaving save before it tells control that the player left,
  * and control pushes the next load after that. So each round takes control's messages out first,
- * then everything from the shards, and handles control's last: a load never overtakes its save.
+ * then everything from the shards, and handles control's last: a load never overtakes its save or
+ * commit. Detail queries are handled when all shards' rings have been read, for the same reason.
  *
  * An answer that finds its ring full waits in memory that its request already holds; a ring is read
  * only while such memory is left. So nothing is lost, and what waits is bounded.
@@ -36,7 +44,8 @@
  * PostgreSQL away: each link comes back by itself for ever (pg_link.h). A batch whose outcome is
  * unknown is sent again. That is safe: the same epoch and the same save number write the same row,
  * and a newer save that was written meanwhile has a higher number, which the statement compares
- * under the lock; so the dying connection may deliver the old batch at any later time. */
+ * under the lock; so the dying connection may deliver the old batch at any later time. A commit
+ * that was carried out has a record, and whatever comes later under its request has no effect. */
 #ifndef SW_CONTROL_WORLD_WORLD_H
 #define SW_CONTROL_WORLD_WORLD_H
 
@@ -70,12 +79,29 @@
 	X(BATCHES, "save_batches", COUNTER_SUM, "transactions of saves committed")                 \
 	X(BATCHES_FAILED, "save_batches_failed", COUNTER_SUM, "transactions of saves that failed and are tried again") \
 	X(BATCHES_UNKNOWN, "save_batches_unknown", COUNTER_SUM, "transactions of saves sent again because the connection was lost") \
+	X(COMMITS_TAKEN, "commits_taken", COUNTER_SUM, "commits taken from the shards")            \
+	X(COMMITS_OK, "commits_ok", COUNTER_SUM, "commits done")                                   \
+	X(COMMITS_UNAVAILABLE, "commits_unavailable", COUNTER_SUM, "commits refused: PostgreSQL away, or postgres.commits_pending_max wait") \
+	X(COMMITS_EXPIRED, "commits_expired", COUNTER_SUM, "commits refused: they could not be begun in their time") \
+	X(COMMITS_STALE, "commits_stale", COUNTER_SUM, "commits refused: another login has taken the character over") \
+	X(COMMITS_NO_CHARACTER, "commits_no_character", COUNTER_SUM, "commits refused: no such character") \
+	X(COMMITS_NOT_ENOUGH, "commits_not_enough", COUNTER_SUM, "commits refused: not enough gold or items") \
+	X(COMMITS_SLOT_TAKEN, "commits_slot_taken", COUNTER_SUM, "commits refused: the slot holds something else") \
+	X(COMMITS_QUEST_STATE, "commits_quest_state", COUNTER_SUM, "commits refused: the quest stands elsewhere") \
+	X(COMMITS_TOO_MUCH, "commits_too_much", COUNTER_SUM, "commits refused: a balance or count would leave its range") \
+	X(COMMITS_INVALID, "commits_invalid", COUNTER_SUM, "commits refused: they cannot be read; our bug") \
+	X(COMMITS_DUPLICATE, "commits_duplicate", COUNTER_SUM, "commits refused: the serial or the match result exists already") \
+	X(COMMITS_REPEATED, "commits_repeated", COUNTER_SUM, "commits that had been carried out before and got the first result") \
+	X(COMMIT_BATCHES, "commit_batches", COUNTER_SUM, "transactions of commits done")           \
+	X(COMMIT_BATCHES_FAILED, "commit_batches_failed", COUNTER_SUM, "transactions of commits that failed and are tried again") \
+	X(COMMIT_BATCHES_UNKNOWN, "commit_batches_unknown", COUNTER_SUM, "transactions of commits sent again because the connection was lost") \
 	X(LINKS_LOST, "links_lost", COUNTER_SUM, "connections to PostgreSQL lost, and attempts that failed") \
 	X(ANSWERS_DELAYED, "answers_delayed", COUNTER_SUM, "answers that waited because the ring to their receiver was full") \
 	X(ROUNDS_STALLED, "rounds_stalled", COUNTER_SUM, "rounds in which a ring was left standing: too many answers or saves wait") \
 	X(MESSAGES_UNKNOWN, "messages_unknown", COUNTER_SUM, "messages of a type or size that does not belong here; our bug") \
 	X(SAVES_PENDING, "saves_pending", COUNTER_GAUGE, "characters whose save is not committed")  \
-	X(LINKS_READY, "links_ready", COUNTER_GAUGE, "connections to PostgreSQL that are ready, of 2")
+	X(COMMITS_PENDING, "commits_pending", COUNTER_GAUGE, "commits without a result")           \
+	X(LINKS_READY, "links_ready", COUNTER_GAUGE, "connections to PostgreSQL that are ready, of 3")
 // clang-format on
 
 enum world_counter {
@@ -95,25 +121,27 @@ struct world_links {
 struct world;
 
 /* Set-up thread; waits. Connects, checks the server (version, encoding, writable, share of
- * max_connections), runs the migrations, starts the thread, and returns once both links are ready.
+ * max_connections), runs the migrations, starts the thread, and returns once all links are ready.
  * NULL, with what is wrong, where, and the likely cause in errors, when any of this fails; nothing
  * is left running then. config outlives the world. */
 struct world *world_start(
 	const struct sw_config *config, const struct world_links *links, FILE *errors);
 
 /* Set-up thread, once control has had its MSG_WORLD_FLUSHED: ends the loop, joins the thread and
- * frees all. Returns how many characters' saves were not committed (0 is what we want). */
+ * frees all. Returns how many characters' saves were not committed, and commits not settled (0 is
+ * what we want). */
 uint32_t world_stop(struct world *world);
 
 /* Group "world". Valid until world_stop. */
 const struct counter_set *world_counters(const struct world *world);
 
-/* Times of a round trip to PostgreSQL: refs[0] loads, refs[1] save batches. */
-#define WORLD_HISTOGRAMS 2u
+/* Times of a round trip to PostgreSQL: refs[0] loads, refs[1] save batches, refs[2] commit
+ * batches. */
+#define WORLD_HISTOGRAMS 3u
 void world_histograms(const struct world *world, struct histogram_ref refs[WORLD_HISTOGRAMS]);
 
-/* Any thread. True when both links are ready and saves can be taken; else text says what is wrong
- * and for how long. Always writes a line for people, NUL-terminated. */
+/* Any thread. True when all links are ready, and saves and commits can be taken; else text says
+ * what is wrong and for how long. Always writes a line for people, NUL-terminated. */
 bool world_health(const struct world *world, char *text, size_t text_bytes);
 
 #endif

@@ -36,6 +36,8 @@ void fixture_init(struct fixture *f, uint32_t ring_slots)
 	f->config.postgres.statement_timeout_ms = 3000;
 	f->config.postgres.saves_pending_max = 20000;
 	f->config.postgres.saves_per_batch = 250;
+	f->config.postgres.commits_pending_max = 4096;
+	f->config.postgres.commits_per_batch = 250;
 	f->links.shards = FIXTURE_SHARDS;
 	f->links.from_control = msg_ring_new("control_world", ring_slots);
 	f->links.to_control = msg_ring_new("world_control", ring_slots);
@@ -108,11 +110,12 @@ static void push(struct msg_ring *ring, const struct msg *message)
 }
 
 /* One message; the world's answers come one at a time here, so the rest of the pop is kept. */
-static void pop(struct msg_ring *ring, uint16_t type, void *payload, uint32_t bytes)
+static const struct msg *pop_message(struct msg_ring *ring, uint16_t type)
 {
 	static __thread struct msg kept[MSG_SLOTS_MAX * 2];
 	static __thread uint32_t at, filled;
 	static __thread struct msg_ring *of;
+	const struct msg *message;
 	uint64_t since = 0;
 
 	CHECK(at == filled || of == ring);
@@ -123,9 +126,18 @@ static void pop(struct msg_ring *ring, uint16_t type, void *payload, uint32_t by
 		if (filled == 0)
 			patience(&since);
 	}
-	CHECK(kept[at].type == type && kept[at].payload_bytes == bytes);
-	memcpy(payload, msg_payload(&kept[at]), bytes);
-	at += kept[at].slots;
+	message = &kept[at];
+	CHECK(message->type == type);
+	at += message->slots;
+	return message;
+}
+
+static void pop(struct msg_ring *ring, uint16_t type, void *payload, uint32_t bytes)
+{
+	const struct msg *message = pop_message(ring, type);
+
+	CHECK(message->payload_bytes == bytes);
+	memcpy(payload, msg_payload(message), bytes);
 }
 
 void fixture_load(
@@ -201,9 +213,43 @@ void fixture_query(struct fixture *f, uint32_t shard, uint64_t request, uint64_t
 struct msg_detail_result fixture_detail(struct fixture *f, uint32_t shard)
 {
 	struct msg_detail_result detail;
+	const struct msg_slot *slots;
+	const struct msg_quest *quests;
 
-	pop(f->links.to_shard[shard], MSG_DETAIL_RESULT, &detail, sizeof(detail));
+	CHECK(msg_detail_read(pop_message(f->links.to_shard[shard], MSG_DETAIL_RESULT), &detail,
+		&slots, &quests));
 	return detail;
+}
+
+struct msg_detail_result fixture_possessions(
+	struct fixture *f, uint32_t shard, struct msg_slot *slots, struct msg_quest *quests)
+{
+	struct msg_detail_result detail;
+	const struct msg_slot *s;
+	const struct msg_quest *q;
+
+	CHECK(msg_detail_read(
+		pop_message(f->links.to_shard[shard], MSG_DETAIL_RESULT), &detail, &s, &q));
+	memcpy(slots, s, detail.slots * sizeof(*s));
+	memcpy(quests, q, detail.quests * sizeof(*q));
+	return detail;
+}
+
+void fixture_commit(struct fixture *f, uint32_t shard, const struct msg_commit *commit)
+{
+	struct msg message[MSG_SLOTS_MAX];
+	uint32_t bytes = (uint32_t)(sizeof(*commit) + commit->ops * sizeof(*commit->op));
+
+	memcpy(msg_begin(message, MSG_COMMIT, HANDLE_NONE, bytes), commit, bytes);
+	push(f->links.from_shard[shard], message);
+}
+
+struct msg_commit_result fixture_committed(struct fixture *f, uint32_t shard)
+{
+	struct msg_commit_result result;
+
+	pop(f->links.to_shard[shard], MSG_COMMIT_RESULT, &result, sizeof(result));
+	return result;
 }
 
 static const char *server_dir(void)

@@ -6,6 +6,7 @@
 
 #include <libpq-fe.h>
 
+#include "common/commit.h"
 #include "control/world/world.h"
 
 #define FIXTURE_WRITERS 2u /* shards that a test may give to threads of its own */
@@ -49,6 +50,11 @@ void fixture_save(struct fixture *fixture, uint32_t shard, uint64_t character, u
 	int32_t x_mm, bool leaving);
 void fixture_query(struct fixture *fixture, uint32_t shard, uint64_t request, uint64_t character);
 struct msg_detail_result fixture_detail(struct fixture *fixture, uint32_t shard);
+/* The same with what follows; slots and quests have room for the most there can be. */
+struct msg_detail_result fixture_possessions(
+	struct fixture *fixture, uint32_t shard, struct msg_slot *slots, struct msg_quest *quests);
+void fixture_commit(struct fixture *fixture, uint32_t shard, const struct msg_commit *commit);
+struct msg_commit_result fixture_committed(struct fixture *fixture, uint32_t shard);
 
 /* The private server. verb: of private_postgres.sh. */
 void server_do(const char *verb);

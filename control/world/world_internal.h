@@ -4,7 +4,8 @@
  *   rounds.c       rings in, rounds, answers out
  *   requests.c     loads and details
  *   saves.c        batches and flush
- *   statements.c   the SQL, its parameters and results */
+ *   commits.c      batches of commits, their answers
+ *   statements.c, commit_statement.c   the SQL, its parameters and results */
 #ifndef SW_CONTROL_WORLD_WORLD_INTERNAL_H
 #define SW_CONTROL_WORLD_WORLD_INTERNAL_H
 
@@ -12,6 +13,8 @@
 #include <sys/queue.h>
 #include <uv.h>
 
+#include "control/world/commit_statement.h"
+#include "control/world/commit_table.h"
 #include "control/world/pg_link.h"
 #include "control/world/save_table.h"
 #include "control/world/statements.h"
@@ -25,6 +28,12 @@
 /* A batch waits this long for company, unless it is full or someone waits for it. */
 #define SAVE_LINGER_NS (20 * 1000000ull)
 
+/* Operations of a batch of commits, for each commit that it may have: most have a few. */
+#define COMMIT_BATCH_OPS 4u
+/* Refused commits of a ring whose answers do not fit the ring back: a ring is read only while those
+ * of one pop have room, and a commit has at least two slots. */
+#define REFUSALS_MAX POP_SLOTS
+
 #define SOURCE_CONTROL 0u /* shard i is source i + 1 */
 
 #define ANSWER_SLOTS 3u
@@ -37,17 +46,18 @@ enum request_kind { REQUEST_LOAD, REQUEST_DETAIL };
 /* A load or detail query from its arrival until the ring has taken its answer and the link has let
  * go of it: both can be last. */
 struct request {
-	TAILQ_ENTRY(request) line; /* of one list: free, waiting for a save, waiting for the link */
+	TAILQ_ENTRY(request) line; /* of one list: free, or what it waits for */
 	TAILQ_ENTRY(request) owed_line;
 	enum request_kind kind;
 	uint32_t source;
-	bool used, waits_for_save, waits_for_link, under_way, answered, owed;
+	bool used, waits_for_round, waits_for_writes, waits_for_link, under_way, answered, owed;
 	uint64_t deadline_ns, sent_ns;
 	union {
 		struct msg_character_load load;
 		struct msg_detail_query detail;
 	};
 	struct msg answer[ANSWER_SLOTS];
+	struct msg *large; /* instead of answer, while owed: one that does not fit there */
 };
 TAILQ_HEAD(request_list, request);
 
@@ -55,7 +65,13 @@ struct source {
 	struct msg_ring *in, *out;
 	struct request_list free, owed;
 	uint32_t free_count;
+	struct commit_list owed_commits; /* settled, their answers wait for the ring */
+	struct msg_commit_result
+		refusals[REFUSALS_MAX]; /* the same of commits that hold no place */
+	uint32_t refusal_first, refusal_count;
 };
+
+enum world_link { LINK_REQUESTS_INDEX, LINK_SAVES_INDEX, LINK_COMMITS_INDEX, WORLD_LINKS };
 
 struct world {
 	const struct sw_config *config;
@@ -67,36 +83,46 @@ struct world {
 
 	uint32_t source_count;
 	struct source sources[CONFIG_LCORES_MAX + 1];
-	struct request *requests; /* [source_count * SOURCE_REQUESTS] */
-	struct request_list wait_save, wait_link;
+	struct request *requests;        /* [source_count * SOURCE_REQUESTS] */
+	struct request_list wait_round;  /* details: until every ring has been read */
+	struct request_list wait_writes; /* until saves or commits of the character are settled */
+	struct request_list wait_link;
 	uint32_t idle_rounds, drain_ms;
 	bool stalled; /* the last round left a ring standing */
 
-	struct pg_link *requests_link, *saves_link;
+	struct pg_link *links[WORLD_LINKS];
 	struct save_table *saves;
 	struct save_encoder *encoder;
 	uint64_t batch_sent_ns, batch_retry_ns, batch_log_ns;
 	uint32_t batch_rows, batch_limit;
 
+	struct commit_table *commits;
+	struct commit_encoder *commit_encoder;
+	struct commit *const *commit_batch; /* in flight */
+	uint64_t commits_sent_ns, commits_retry_ns, commits_log_ns, invalid_log_ns;
+	uint32_t commit_rows, commit_limit;
+
 	uint32_t flushes;      /* answers that are due when flush_sequence is settled */
 	uint32_t flushed_owed; /* answers whose ring is full */
 	uint32_t flushed_unsaved;
-	uint64_t flush_sequence, flush_deadline_ns;
+	uint64_t flush_sequence, flush_commits, flush_deadline_ns;
 	bool flush_stalled; /* a ring was left standing since: more belongs to it */
 
 	_Atomic uint64_t values[WORLD_COUNTER_COUNT];
 	struct counter_set counters;
-	struct histogram load_time, batch_time;
+	struct histogram load_time, batch_time, commit_time;
+	struct msg_buffer scratch; /* an answer while it is built */
 
 	/* World thread writes, all read. */
-	_Atomic uint32_t fault[2];         /* enum pg_fault of a link that is not ready */
-	_Atomic(const char *) cause[2];    /* of pg_target_cause for it; static text */
-	_Atomic uint64_t down_since_ns[2]; /* 0: ready */
-	_Atomic uint32_t saves_full;       /* 1: saves are dropped or a ring stands */
+	_Atomic uint32_t fault[WORLD_LINKS];         /* enum pg_fault of a link that is not ready */
+	_Atomic(const char *) cause[WORLD_LINKS];    /* of pg_target_cause for it; static text */
+	_Atomic uint64_t down_since_ns[WORLD_LINKS]; /* 0: ready */
+	_Atomic uint32_t saves_full;                 /* 1: saves are dropped or a ring stands */
+	_Atomic uint32_t commits_full;               /* 1: commits are refused */
 
-	uint32_t faults_told[2]; /* lines of this outage; world thread */
+	uint32_t faults_told[WORLD_LINKS]; /* lines of this outage; world thread */
 
-	/* Start: the thread posts once, both links ready or the first one failed. */
+	/* Start: the thread posts once, all links ready or the first one failed. */
 	uv_sem_t started;
 	bool start_posted, start_ok;
 	char start_error[400];
@@ -110,8 +136,8 @@ static inline void world_count(struct world *world, enum world_counter counter, 
 /* rounds.c */
 void rounds_start(struct world *world);
 void rounds_on_timer(uv_timer_t *timer);
-/* Sends or keeps the answer that request_reply built. */
-void rounds_answer(struct world *world, struct request *request);
+/* Sends the answer, or keeps it until its ring has room. message: request->answer, or scratch. */
+void rounds_answer(struct world *world, struct request *request, const struct msg *message);
 void rounds_owed(struct world *world);
 
 /* requests.c */
@@ -120,7 +146,11 @@ void requests_take(
 	struct world *world, uint32_t source, const struct msg *message, uint64_t now_ns);
 void requests_pump(struct world *world, uint64_t now_ns);
 void requests_expire(struct world *world, uint64_t now_ns);
-void requests_saves_settled(struct world *world, uint64_t now_ns);
+/* Every ring has been read. */
+void requests_round(struct world *world, uint64_t now_ns);
+void requests_writes_settled(struct world *world, uint64_t now_ns);
+/* Answers with UNAVAILABLE. */
+void requests_refuse(struct world *world, struct request *request);
 void requests_release(struct world *world, struct request *request);
 void requests_on_result(void *context, uint64_t tag, enum pg_outcome outcome,
 	PGresult *const *results, uint32_t count);
@@ -131,6 +161,19 @@ void saves_pump(struct world *world, uint64_t now_ns);
 bool saves_room(const struct world *world);
 void saves_on_result(void *context, uint64_t tag, enum pg_outcome outcome, PGresult *const *results,
 	uint32_t count);
+
+/* commits.c */
+void commits_take(struct world *world, uint32_t source, const struct msg *message, uint64_t now_ns);
+void commits_pump(struct world *world, uint64_t now_ns);
+/* Whether the answers to all commits of one more pop find a place. */
+bool commits_room(const struct source *source);
+void commits_owed(struct world *world, struct source *source);
+void commits_on_result(void *context, uint64_t tag, enum pg_outcome outcome,
+	PGresult *const *results, uint32_t count);
+/* Says which commits of the flush are not settled. */
+void commits_name_unsettled(const struct world *world);
+
+/* saves.c */
 void flush_take(struct world *world, uint64_t now_ns);
 void flush_check(struct world *world, uint64_t now_ns);
 

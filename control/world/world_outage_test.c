@@ -20,7 +20,7 @@ static void make_characters(void)
 {
 	PGconn *sql = server_connect("stormweir");
 
-	server_sql(sql, "TRUNCATE character, character_position");
+	server_sql(sql, "TRUNCATE character CASCADE");
 	server_sql(sql,
 		"INSERT INTO character (realm_id, character_id, account_id, name, appearance, "
 		"epoch) SELECT 1, i, 1, 'c' || i, 0, 1 FROM generate_series(1, 10000) i");

@@ -21,7 +21,7 @@ static int empty_tables(void **state)
 	(void)state;
 	sql = server_connect("stormweir");
 	if (server_sql(sql, "SELECT count(*) FROM pg_tables WHERE tablename = 'character'") == 1)
-		server_sql(sql, "TRUNCATE character, character_position");
+		server_sql(sql, "TRUNCATE character CASCADE");
 	return 0;
 }
 
@@ -77,12 +77,13 @@ static void round_trip(void **state)
 	assert_string_equal(fixture_login(&f, 12, 36, "Ada").name, "Ada~10");
 	assert_string_equal(fixture_login(&f, 13, 37, "\xff").name, "player~11");
 
-	server_sql(sql, "UPDATE character SET gold = 77, level = 3, appearance = 255 "
+	server_sql(sql, "UPDATE character SET gold = 77, level = 3, experience = 300, "
+			"appearance = 255 "
 			"WHERE character_id = 36");
 	fixture_query(&f, 1, 5, 36);
 	d = fixture_detail(&f, 1);
 	assert_true(d.request == 5 && d.character_id == 36 && d.result == MSG_LOAD_OK);
-	assert_true(d.gold == 77 && d.level == 3 && d.appearance == 255);
+	assert_true(d.gold == 77 && d.level == 3 && d.experience == 300 && d.appearance == 255);
 	fixture_query(&f, 0, 6, 404);
 	assert_int_equal(fixture_detail(&f, 0).result, MSG_LOAD_WRONG_ACCOUNT);
 

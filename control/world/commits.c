@@ -1,0 +1,269 @@
+/* Commits: from the ring through the table to the link, and their answers back. */
+#include "common/check.h"
+#include "common/handle.h"
+#include "common/log.h"
+#include "common/mono.h"
+#include "control/world/commit_check.h"
+#include "control/world/world_internal.h"
+
+#define RETRY_NS     (100 * NS_PER_MS)
+#define LOG_PAUSE_NS (10 * NS_PER_S) /* between two lines of a kind */
+
+/* The counters of results follow in the order of enum commit_result. */
+_Static_assert(WORLD_COMMITS_DUPLICATE - WORLD_COMMITS_OK + 1 == COMMIT_RESULT_COUNT &&
+		       WORLD_COMMITS_INVALID - WORLD_COMMITS_OK == COMMIT_RESULT_INVALID,
+	"a counter for each result");
+
+static bool push(struct source *source, const struct msg_commit_result *result)
+{
+	struct msg message[2];
+
+	_Static_assert(sizeof(*result) + MSG_HEAD_BYTES <= sizeof(message), "two slots");
+	memcpy(msg_begin(message, MSG_COMMIT_RESULT, HANDLE_NONE, sizeof(*result)), result,
+		sizeof(*result));
+	message->subject = result->character_id[0];
+	return msg_ring_push(source->out, message);
+}
+
+bool commits_room(const struct source *source)
+{
+	return source->refusal_count + POP_SLOTS / 2 <= REFUSALS_MAX;
+}
+
+void commits_owed(struct world *world, struct source *source)
+{
+	struct commit *c;
+
+	while (source->refusal_count > 0 &&
+		push(source, &source->refusals[source->refusal_first])) {
+		source->refusal_first = (source->refusal_first + 1) % REFUSALS_MAX;
+		source->refusal_count--;
+	}
+	while ((c = TAILQ_FIRST(&source->owed_commits)) && push(source, &c->result)) {
+		TAILQ_REMOVE(&source->owed_commits, c, line);
+		commit_table_release(world->commits, c);
+	}
+}
+
+static struct msg_commit_result refusal(
+	const struct msg_commit *commit, enum commit_result why, uint32_t op)
+{
+	return (struct msg_commit_result){
+		.request = {commit->request[0], commit->request[1]},
+		.character_id = {commit->character_id[0], commit->character_id[1]},
+		.result = why,
+		.refused_op = op,
+	};
+}
+
+/* One that the table has not taken. */
+static void refuse(struct world *world, uint32_t source_index, const struct msg_commit *commit,
+	enum commit_result why, uint32_t op)
+{
+	struct source *source = &world->sources[source_index];
+	struct msg_commit_result result = refusal(commit, why, op);
+
+	world_count(world, WORLD_COMMITS_OK + (enum world_counter)why, 1);
+	if (source->refusal_count == 0 && push(source, &result))
+		return;
+	CHECK(source->refusal_count < REFUSALS_MAX); /* a ring is read only while there is room */
+	source->refusals[(source->refusal_first + source->refusal_count++) % REFUSALS_MAX] = result;
+	world_count(world, WORLD_ANSWERS_DELAYED, 1);
+}
+
+/* One of the table, whose result is filled in. */
+static void settle(struct world *world, struct commit *c)
+{
+	struct source *source = &world->sources[c->source];
+
+	world_count(world, WORLD_COMMITS_OK + (enum world_counter)c->result.result, 1);
+	commit_table_settle(world->commits, c);
+	if (TAILQ_EMPTY(&source->owed_commits) && push(source, &c->result)) {
+		commit_table_release(world->commits, c);
+		return;
+	}
+	TAILQ_INSERT_TAIL(&source->owed_commits, c, line);
+	world_count(world, WORLD_ANSWERS_DELAYED, 1);
+}
+
+static void say_invalid(struct world *world, const struct msg_commit *commit, const char *what,
+	uint32_t op, uint64_t now_ns)
+{
+	if (now_ns < world->invalid_log_ns)
+		return;
+	world->invalid_log_ns = now_ns + LOG_PAUSE_NS;
+	sw_log(SW_LOG_ERROR, "world",
+		"a commit of character %llu (reason %u) cannot be carried out: operation %u: %s",
+		(unsigned long long)commit->character_id[0], commit->reason, op, what);
+}
+
+void commits_take(struct world *world, uint32_t source, const struct msg *message, uint64_t now_ns)
+{
+	const struct msg_commit *commit = (const void *)msg_payload(message);
+	uint32_t op;
+	enum commit_fault fault = commit_check(commit, message->payload_bytes, &op);
+
+	world_count(world, WORLD_COMMITS_TAKEN, 1);
+	if (fault != COMMIT_FAULT_NONE) {
+		say_invalid(world, commit, commit_fault_text(fault), op, now_ns);
+		refuse(world, source, commit, COMMIT_RESULT_INVALID, op);
+	} else if (pg_link_away(world->links[LINK_COMMITS_INDEX]) ||
+		   !commit_table_put(world->commits, commit, source,
+			   now_ns + commit->expires_ms * NS_PER_MS)) {
+		refuse(world, source, commit, COMMIT_RESULT_UNAVAILABLE, 0);
+	}
+}
+
+static void expire(struct world *world, uint64_t now_ns)
+{
+	struct commit *c;
+	bool any = false;
+
+	while ((c = commit_table_expired(world->commits, now_ns))) {
+		c->result = refusal(&c->body.commit, COMMIT_RESULT_EXPIRED, 0);
+		settle(world, c);
+		any = true;
+	}
+	if (any)
+		requests_writes_settled(world, now_ns);
+}
+
+void commits_pump(struct world *world, uint64_t now_ns)
+{
+	struct pg_call call;
+	uint32_t count;
+
+	if (commit_table_waiting(world->commits) == 0)
+		return;
+	expire(world, now_ns);
+	/* No lingering for company: while a batch is under way the next one gathers. */
+	if (commit_table_waiting(world->commits) == 0 ||
+		commit_table_in_flight(world->commits) > 0 || now_ns < world->commits_retry_ns ||
+		!pg_link_ready(world->links[LINK_COMMITS_INDEX]))
+		return;
+	count = commit_table_take(world->commits, world->commit_limit, &world->commit_batch);
+	commit_encoder_fill(world->commit_encoder, world->commit_batch, count, &call);
+	if (!pg_link_send(world->links[LINK_COMMITS_INDEX], 0, &call, 1, now_ns)) {
+		commit_table_put_back(world->commits, false);
+		return;
+	}
+	world->commit_rows = count;
+	world->commits_sent_ns = now_ns;
+}
+
+static void say_failed(struct world *world, const char *what, const char *sqlstate, uint64_t now_ns)
+{
+	if (now_ns < world->commits_log_ns)
+		return;
+	world->commits_log_ns = now_ns + LOG_PAUSE_NS;
+	sw_log(SW_LOG_WARN, "world",
+		"postgres: a batch of %u commits failed and is tried again: %s (SQLSTATE %s)",
+		world->commit_rows, what ? what : "", sqlstate);
+}
+
+/* Data that can never be carried out, which commit_check should have refused. A unique key is not
+ * among it: another copy of the same request may just have been faster. */
+static bool never(const char *sqlstate)
+{
+	return strncmp(sqlstate, "22", 2) == 0 || strncmp(sqlstate, "20", 2) == 0 ||
+	       (strncmp(sqlstate, "23", 2) == 0 && strcmp(sqlstate, "23505") != 0);
+}
+
+/* Nothing of the batch happened: a lock that someone holds too long, a full disk. Smaller ones find
+ * the commit that is to blame, and then the others go first. */
+static void batch_failed(struct world *world, const PGresult *result, uint64_t now_ns)
+{
+	const char *sqlstate = pg_sqlstate(result);
+	const char *text = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+	struct commit *first = world->commit_batch[0];
+
+	world_count(world, WORLD_COMMIT_BATCHES_FAILED, 1);
+	say_failed(world, text, sqlstate, now_ns);
+	world->commit_limit = world->commit_rows > 1 ? world->commit_rows / 2 : 1;
+	world->commits_retry_ns = never(sqlstate) ? now_ns : now_ns + RETRY_NS;
+	if (world->commit_rows == 1 && never(sqlstate) && !first->unknown) {
+		say_invalid(world, &first->body.commit, text ? text : sqlstate, 0, now_ns);
+		first->result = refusal(&first->body.commit, COMMIT_RESULT_INVALID, 0);
+		settle(world, first);
+		requests_writes_settled(world, now_ns);
+		return;
+	}
+	commit_table_put_back(world->commits, false);
+	if (world->commit_rows == 1)
+		commit_table_rotate(world->commits);
+}
+
+static void batch_done(
+	struct world *world, PGresult *const *results, uint32_t count, uint64_t now_ns)
+{
+	uint32_t limit = world->commit_limit * 2, repeated,
+		 per_batch = world->config->postgres.commits_per_batch;
+
+	histogram_add(&world->commit_time, now_ns - world->commits_sent_ns);
+	if (!commit_results_read(
+		    results, count, world->commit_batch, world->commit_rows, &repeated)) {
+		/* It was carried out, and what came of it is in the records. */
+		world_count(world, WORLD_COMMIT_BATCHES_FAILED, 1);
+		say_failed(world, "commit_batch_1 gave other rows than it should", "", now_ns);
+		commit_table_put_back(world->commits, true);
+		world->commits_retry_ns = now_ns + RETRY_NS;
+		return;
+	}
+	world_count(world, WORLD_COMMIT_BATCHES, 1);
+	world_count(world, WORLD_COMMITS_REPEATED, repeated);
+	world->commit_limit = limit < per_batch ? limit : per_batch;
+	for (uint32_t i = 0; i < world->commit_rows; i++)
+		settle(world, world->commit_batch[i]);
+	requests_writes_settled(world, now_ns);
+}
+
+void commits_on_result(void *context, uint64_t tag, enum pg_outcome outcome,
+	PGresult *const *results, uint32_t count)
+{
+	struct world *world = context;
+	uint64_t now_ns = mono_ns();
+
+	(void)tag;
+	switch (outcome) {
+	case PG_DONE:
+		batch_done(world, results, count, now_ns);
+		break;
+	case PG_ERROR:
+		batch_failed(world, results[count - 1], now_ns);
+		break;
+	case PG_UNKNOWN:
+		world_count(world, WORLD_COMMIT_BATCHES_UNKNOWN, 1);
+		commit_table_put_back(world->commits, true);
+		break;
+	}
+	flush_check(world, now_ns);
+	commits_pump(world, now_ns);
+}
+
+/* So many are named in the log; the log's queue takes 512 lines. */
+#define NAMED_MAX 256u
+
+void commits_name_unsettled(const struct world *world)
+{
+	const struct commit *list[NAMED_MAX];
+	uint32_t count =
+		commit_table_unsettled(world->commits, world->flush_commits, list, NAMED_MAX);
+
+	for (uint32_t i = 0; i < count && i < NAMED_MAX; i++) {
+		const struct msg_commit *commit = &list[i]->body.commit;
+
+		sw_log(SW_LOG_ERROR, "world",
+			"%s in time: realm %u character %llu, other %llu, request "
+			"%016llx%016llx, reason %u, %u operations",
+			list[i]->unknown || list[i]->state == COMMIT_IN_FLIGHT
+				? "outcome of a commit not known"
+				: "not committed",
+			commit->realm_id, (unsigned long long)commit->character_id[0],
+			(unsigned long long)commit->character_id[1],
+			(unsigned long long)commit->request[0],
+			(unsigned long long)commit->request[1], commit->reason, commit->ops);
+	}
+	if (count > NAMED_MAX)
+		sw_log(SW_LOG_ERROR, "world", "commits not settled in time: %u more",
+			count - NAMED_MAX);
+}
