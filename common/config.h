@@ -107,6 +107,8 @@ struct sw_config {
 		uint32_t script_memory_bytes;
 		uint32_t script_tick_us;     /* Lua budget of one map and tick */
 		uint64_t seed;               /* 0: drawn at start and logged */
+		char record[CONFIG_PATH_BYTES]; /* folder of the recordings; empty: none */
+		uint32_t record_buffer_bytes, record_max_bytes; /* of one shard */
 	} simulation;
 	struct config_map maps[CONFIG_MAPS_MAX];
 	uint32_t map_count;

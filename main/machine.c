@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -13,11 +14,13 @@
 #include "common/log.h"
 #include "common/mono.h"
 #include "control/ops/ops.h"
+#include "control/recorder/recorder.h"
 #include "dataplane/handoff.h"
 #include "dataplane/port.h"
 #include "dataplane/wire.h"
 #include "dataplane/worker.h"
 #include "simulation/instance.h"
+#include "simulation/record.h"
 #include "simulation/script/script.h"
 #include "simulation/shard.h"
 
@@ -167,8 +170,39 @@ static int build_instances(struct machine *m, uint64_t seed)
 	return 0;
 }
 
-static int build_shards(struct machine *m)
+/* What each shard records of its inputs, and who writes it down. */
+static int build_recorder(
+	struct machine *m, const char *config_path, uint64_t seed, uint64_t now_ns)
 {
+	struct recorder_source sources[CONFIG_LCORES_MAX];
+	static struct recording_header headers[CONFIG_LCORES_MAX]; /* large */
+	char *path = realpath(config_path, NULL);
+
+	for (uint32_t s = 0; s < m->shards; s++) {
+		struct recording_header *h = &headers[s];
+
+		*h = (struct recording_header){.shard = s,
+			.workers = m->workers,
+			.node_seed = seed,
+			.seed = seed + s,
+			.start_ns = now_ns};
+		sim_record_header(m->config, h);
+		snprintf(h->config_path, sizeof(h->config_path), "%s", path ? path : config_path);
+		m->record[s] = sim_record_new(m->config->simulation.record_buffer_bytes);
+		if (!m->record[s])
+			break;
+		sources[s] = (struct recorder_source){.ring = m->record[s]->out, .header = h};
+	}
+	free(path);
+	if (!m->record[m->shards - 1])
+		return out_of_memory("the recordings (simulation.record_buffer)");
+	m->recorder = recorder_start(m->config, sources, m->shards, stderr);
+	return m->recorder ? 0 : -EIO;
+}
+
+static int build_shards(struct machine *m, const char *config_path)
+{
+	uint64_t now_ns = mono_ns();
 	uint64_t seed = m->config->simulation.seed;
 	int rc = script_watchdog_start(&m->watchdog, SCRIPT_WATCHDOG_PERIOD_US);
 
@@ -181,6 +215,8 @@ static int build_shards(struct machine *m)
 		randombytes_buf(&seed, sizeof(seed));
 	sw_log(SW_LOG_INFO, "main", "simulation seed %llu", (unsigned long long)seed);
 	rc = build_instances(m, seed);
+	if (!rc && m->config->simulation.record[0])
+		rc = build_recorder(m, config_path, seed, now_ns);
 	if (rc)
 		return rc;
 	for (uint32_t s = 0; s < m->shards; s++) {
@@ -194,14 +230,15 @@ static int build_shards(struct machine *m)
 			.log = m->shard_log[s],
 			.watchdog = m->watchdog,
 			.instances = m->instances,
+			.record = m->record[s],
 		};
 
 		for (uint32_t w = 0; w < m->workers; w++) {
 			links.from_dataplane[w] = m->worker_to_shard[w][s];
 			links.to_dataplane[w] = m->shard_to_worker[s][w];
 		}
-		m->shard[s] = sim_shard_new(
-			m->config, s, &links, seed + s, mono_ns(), error, sizeof(error));
+		m->shard[s] =
+			sim_shard_new(m->config, s, &links, seed + s, now_ns, error, sizeof(error));
 		if (!m->shard[s]) {
 			fprintf(stderr, "stormweir: shard %u: %s\n", s, error);
 			return -EINVAL;
@@ -220,7 +257,7 @@ static struct lcore *lcore_of(struct machine *m, uint32_t id)
 	return &m->lcore[m->lcores++];
 }
 
-int machine_build(struct machine *m, const struct sw_config *config)
+int machine_build(struct machine *m, const struct sw_config *config, const char *config_path)
 {
 	int rc;
 
@@ -240,7 +277,7 @@ int machine_build(struct machine *m, const struct sw_config *config)
 	if (!rc)
 		rc = build_workers(m);
 	if (!rc)
-		rc = build_shards(m);
+		rc = build_shards(m, config_path);
 	if (rc)
 		return rc;
 	for (uint32_t w = 0; w < m->workers; w++)
@@ -348,6 +385,8 @@ void machine_register(struct machine *m, struct ops *ops)
 		for (uint32_t i = 0; i < count; i++)
 			ops_register_histogram(ops, &refs[i]);
 	}
+	for (uint32_t s = 0; s < m->shards && m->recorder; s++)
+		ops_register_counters(ops, recorder_counters(m->recorder, s));
 	for (uint32_t i = 0; i < sim_instances_count(m->instances); i++)
 		if (sim_instance_script(m->instances, i))
 			ops_register_counters(ops, sim_instance_script(m->instances, i));
@@ -415,14 +454,19 @@ void machine_stop(struct machine *m)
 	atomic_store(&m->stop, true);
 	rte_eal_mp_wait_lcore();
 	dp_telemetry_start(NULL, 0, NULL, 0);
+	recorder_stop(m->recorder); /* while there is a log to say how it ended */
+	m->recorder = NULL;
 	m->running = false;
 }
 
 void machine_free(struct machine *m)
 {
+	recorder_stop(m->recorder);
 	for (uint32_t s = 0; s < m->shards; s++)
 		if (m->shard[s])
 			sim_shard_free(m->shard[s]);
+	for (uint32_t s = 0; s < m->shards; s++)
+		sim_record_free(m->record[s]);
 	sim_instances_free(m->instances);
 	if (m->watchdog)
 		script_watchdog_stop(m->watchdog);

@@ -17,6 +17,8 @@
 struct msg_ring;
 struct script_watchdog;
 struct sim_instances;
+struct sim_record;
+struct recorder;
 
 struct machine {
 	const struct sw_config *config;
@@ -28,6 +30,8 @@ struct machine {
 	struct sim_shard *shard[CONFIG_LCORES_MAX];
 	struct sim_instances *instances; /* prepared by control's builder, run by the shards */
 	struct script_watchdog *watchdog;
+	struct sim_record *record[CONFIG_LCORES_MAX]; /* of the shards; NULL: not recorded */
+	struct recorder *recorder;
 	struct lcore lcore[2 * CONFIG_LCORES_MAX];
 	_Atomic bool stop; /* main writes, lcores read */
 	bool running;
@@ -43,9 +47,10 @@ struct machine {
 	struct msg_ring *control_to_world, *world_to_control;
 };
 
-/* After EAL is up. Opens ports, reserves rings, workers and shards. Returns 0, or -errno after it
+/* After EAL is up. Opens ports, reserves rings, workers and shards. config_path is what config was
+ * read from, for recordings. Returns 0, or -errno after it
  * has said what is wrong on standard error; then machine_free is still to be called. */
-int machine_build(struct machine *machine, const struct sw_config *config);
+int machine_build(struct machine *machine, const struct sw_config *config, const char *config_path);
 
 /* The rings, as the two control threads and the log thread see them. */
 void machine_control_links(const struct machine *machine, struct ctl_links *links);

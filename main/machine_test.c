@@ -191,7 +191,7 @@ static void each_shape_runs(void **state)
 
 		ring_port_make(&wire, shape->name, 1);
 		configure(shape->name, shape->workers, shape->shards);
-		assert_int_equal(machine_build(&machine, &config), 0);
+		assert_int_equal(machine_build(&machine, &config, "machine_test"), 0);
 		assert_int_equal(machine.lcores, shape->lcores);
 		for (uint32_t n = 0; n < shape->lcores; n++) {
 			const struct lcore *core = &machine.lcore[n];
@@ -285,7 +285,7 @@ static void what_cannot_run_is_refused(void **state)
 		refusals[i].spoil();
 		fflush(stderr);
 		dup2(fileno(said), STDERR_FILENO);
-		rc = machine_build(&machine, &config);
+		rc = machine_build(&machine, &config, "machine_test");
 		fflush(stderr);
 		dup2(old, STDERR_FILENO);
 		close(old);

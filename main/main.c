@@ -92,9 +92,9 @@ static int start_ops(struct server *server)
 
 /* The lcores run before control: a start that fails after control is up is stopped like any other,
  * and that needs shards that answer. Clients who come early wait in the ring to control. */
-static int start(struct server *server)
+static int start(struct server *server, const char *config_path)
 {
-	int rc = machine_build(&server->machine, &server->config);
+	int rc = machine_build(&server->machine, &server->config, config_path);
 
 	if (!rc)
 		rc = start_log(server);
@@ -188,7 +188,7 @@ int main(int argc, char **argv)
 	block_signals(&server.signals);
 	if (dp_eal_init(options.eal_argc, options.eal_argv, stderr) < 0)
 		return 1;
-	rc = start(&server);
+	rc = start(&server, options.config_path);
 	if (!rc)
 		run(&server);
 	unsaved = stop(&server);

@@ -1,4 +1,6 @@
 /* The state hash: everything that decides what happens next, and nothing of metrics or memory. */
+#include "simulation/hash.h"
+
 #include "simulation/state.h"
 
 static uint64_t mix(uint64_t hash, uint64_t value)
@@ -39,53 +41,55 @@ static uint64_t hash_player(uint64_t h, const struct sim_map *m, uint32_t slot)
 	return h;
 }
 
-static uint64_t hash_fights(uint64_t h, const struct sim_map *m)
+static uint64_t hash_fights(uint64_t h, const struct sim_map *m, uint32_t part, uint32_t parts)
 {
-	for (uint32_t slot = 0; slot < m->slots; slot++) {
+	for (uint32_t slot = part; slot < m->slots; slot += parts) {
 		const struct sim_body *body = &m->bodies[slot];
 
 		h = mix(h, (uint64_t)body->health << 32 | body->ready_beat);
 		h = mix(h, (uint64_t)body->back_beat << 32 | body->hurt_beat);
 	}
-	for (uint32_t n = 0; n < m->monster_slots; n++) {
+	for (uint32_t n = part; n < m->monster_slots; n += parts) {
 		h = mix(h, (uint64_t)m->monsters[n].target << 32 | m->monsters[n].mood);
 		h = mix(h, (uint64_t)m->lairs[n].owner << 32 | m->lairs[n].owner_generation);
 	}
-	for (uint32_t slot = 0; slot < m->player_slots; slot++) {
+	for (uint32_t slot = part; slot < m->player_slots; slot += parts) {
 		h = mix(h, (uint64_t)m->purses[slot].gold_due);
 		h = mix(h, (uint64_t)m->purses[slot].experience_due);
 	}
 	return h;
 }
 
+uint64_t sim_hash_map(const struct sim_map *m, uint32_t part, uint32_t parts)
+{
+	uint64_t h = mix(m->random, (uint64_t)m->id << 32 | (uint32_t)m->match.ending << 2 |
+					    (uint32_t)m->match.closing << 1 | m->match.locked);
+
+	h = mix(h, (uint64_t)m->tick << 32 | m->beat);
+	h = mix(h, m->due_ns);
+	h = mix(h, (uint64_t)m->stage << 40 | (uint64_t)m->step << 32 | m->cursor);
+	for (uint32_t slot = part; slot < m->slots; slot += parts) {
+		const struct sim_entity *e = &m->entities[slot];
+
+		h = mix(h, (uint64_t)(uint32_t)e->x_mm << 32 | (uint32_t)e->y_mm);
+		h = mix(h, (uint64_t)e->generation << 32 | e->heading);
+		h = mix(h, (uint64_t)e->cell << 32 | e->kind);
+		h = mix(h, (uint64_t)e->changed_beat << 32 | e->moving_mm_per_s);
+	}
+	for (uint32_t slot = part; slot < m->player_slots; slot += parts)
+		h = hash_player(h, m, slot);
+	for (uint32_t n = part; n < m->monster_slots; n += parts)
+		h = mix(h, (uint64_t)m->monsters[n].until_beat << 16 |
+				   (uint64_t)(uint8_t)m->monsters[n].dx << 8 |
+				   (uint8_t)m->monsters[n].dy);
+	return hash_fights(h, m, part, parts);
+}
+
 uint64_t sim_shard_hash(const struct sim_shard *s)
 {
 	uint64_t h = mix(s->seed, (uint64_t)s->stopping << 1 | s->stopped);
 
-	for (uint32_t i = 0; i < s->map_count; i++) {
-		const struct sim_map *m = s->maps[i];
-
-		h = mix(h, (uint64_t)m->id << 32 | (uint32_t)m->match.ending << 2 |
-				   (uint32_t)m->match.closing << 1 | m->match.locked);
-		h = mix(h, m->random);
-		h = mix(h, (uint64_t)m->tick << 32 | m->beat);
-		h = mix(h, m->due_ns);
-		h = mix(h, (uint64_t)m->stage << 40 | (uint64_t)m->step << 32 | m->cursor);
-		for (uint32_t slot = 0; slot < m->slots; slot++) {
-			const struct sim_entity *e = &m->entities[slot];
-
-			h = mix(h, (uint64_t)(uint32_t)e->x_mm << 32 | (uint32_t)e->y_mm);
-			h = mix(h, (uint64_t)e->generation << 32 | e->heading);
-			h = mix(h, (uint64_t)e->cell << 32 | e->kind);
-			h = mix(h, (uint64_t)e->changed_beat << 32 | e->moving_mm_per_s);
-		}
-		for (uint32_t slot = 0; slot < m->player_slots; slot++)
-			h = hash_player(h, m, slot);
-		for (uint32_t n = 0; n < m->monster_slots; n++)
-			h = mix(h, (uint64_t)m->monsters[n].until_beat << 16 |
-					   (uint64_t)(uint8_t)m->monsters[n].dx << 8 |
-					   (uint8_t)m->monsters[n].dy);
-		h = hash_fights(h, m);
-	}
+	for (uint32_t i = 0; i < s->map_count; i++)
+		h = mix(h, sim_hash_map(s->maps[i], 0, 1));
 	return h;
 }

@@ -11,15 +11,18 @@
 #include "proto/client.pb-c.h"
 
 /* The next message, NULL when there is none. Valid until the next call. */
-static const struct msg *inlet_next(struct sim_inlet *inlet)
+static const struct msg *inlet_next(struct sim_shard *s, struct sim_inlet *inlet)
 {
 	const struct msg *message;
 
 	if (inlet->at == inlet->end) {
+		uint32_t slots = msg_ring_pop(inlet->ring, inlet->batch, SIM_SCRATCH_SLOTS);
+
 		inlet->at = inlet->batch;
-		inlet->end =
-			inlet->batch + msg_ring_pop(inlet->ring, inlet->batch, SIM_SCRATCH_SLOTS);
-		if (inlet->at == inlet->end)
+		inlet->end = inlet->batch + slots;
+		if (s->record)
+			sim_record_messages(s->record, inlet->source, inlet->batch, slots);
+		if (!slots)
 			return NULL;
 	}
 	message = inlet->at;
@@ -164,7 +167,7 @@ static void player_join(struct sim_shard *s, const struct msg *message)
 	payload = msg_begin(&answer, MSG_PLAYER_REFUSED, message->peer, sizeof(refused));
 	answer.subject = join.session;
 	memcpy(payload, &refused, sizeof(refused));
-	msg_ring_push(s->links.to_control, &answer); /* room was made sure of */
+	sim_push(s, s->links.to_control, &answer); /* room was made sure of */
 }
 
 /* By peer where the message names it; control may also know the session alone. */
@@ -280,12 +283,12 @@ bool sim_inlets_drain(struct sim_shard *s, struct sim_slice *slice)
 	bool any = false;
 
 	/* A join may have to be refused: its answer needs room, or it waits in its ring. */
-	while (slice->left > 0 && msg_ring_room(s->links.to_control) >= 1 &&
-		(message = inlet_next(&s->control))) {
+	while (slice->left > 0 && sim_has_room(s, s->links.to_control) &&
+		(message = inlet_next(s, &s->control))) {
 		slice->left -= from_control(s, message);
 		any = true;
 	}
-	while (slice->left > 0 && (message = inlet_next(&s->world))) {
+	while (slice->left > 0 && (message = inlet_next(s, &s->world))) {
 		slice->left -= from_world(s, message);
 		any = true;
 	}
@@ -293,11 +296,12 @@ bool sim_inlets_drain(struct sim_shard *s, struct sim_slice *slice)
 	for (uint32_t i = 0; i < s->links.workers; i++) {
 		struct sim_inlet *inlet = &s->dataplane[(s->worker_next + i) % s->links.workers];
 
-		while (slice->left > 0 && (message = inlet_next(inlet))) {
+		while (slice->left > 0 && (message = inlet_next(s, inlet))) {
 			slice->left -= from_dataplane(s, message);
 			any = true;
 		}
 	}
-	s->worker_next = (s->worker_next + 1) % s->links.workers;
+	if (any) /* a step in which nothing happens changes nothing: a recording leaves it out */
+		s->worker_next = (s->worker_next + 1) % s->links.workers;
 	return any;
 }

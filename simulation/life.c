@@ -255,7 +255,7 @@ static bool tell_control_joined(struct sim_shard *s, struct sim_map *m, uint32_t
 
 	message.subject = p->session;
 	memcpy(payload, &joined, sizeof(joined));
-	return msg_ring_push(s->links.to_control, &message);
+	return sim_push(s, s->links.to_control, &message);
 }
 
 static bool tell_control_left(struct sim_shard *s, const struct sim_map *m, uint32_t slot)
@@ -273,7 +273,7 @@ static bool tell_control_left(struct sim_shard *s, const struct sim_map *m, uint
 
 	message.subject = p->session;
 	memcpy(payload, &left, sizeof(left));
-	return msg_ring_push(s->links.to_control, &message);
+	return sim_push(s, s->links.to_control, &message);
 }
 
 bool sim_save_push(struct sim_shard *s, struct sim_map *m, uint32_t slot, bool leaving)
@@ -296,7 +296,7 @@ bool sim_save_push(struct sim_shard *s, struct sim_map *m, uint32_t slot, bool l
 	memcpy(save.map, room ? p->return_map : m->config.name, MAP_NAME_BYTES);
 	message->subject = p->character_id;
 	memcpy(payload, &save, sizeof(save));
-	if (!msg_ring_push(s->links.to_world, message)) {
+	if (!sim_push(s, s->links.to_world, message)) {
 		sim_count(s, SIM_SAVES_WAITED, 1);
 		if (!s->saves_held)
 			sim_log(s, LOG_EVENT_SAVES_HELD, s->index, m->life.count + 1, 0, 0);

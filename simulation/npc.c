@@ -164,12 +164,20 @@ static int64_t cost_of(enum script_result result, enum script_context context)
 	return (int64_t)defaults.limit_us[context] * 1000;
 }
 
+/* Where it was ended depends on the CPU's time: a replay may differ from here on. */
+static void tell_over_time(struct sim_map *m, enum script_result result)
+{
+	if (m->shard->record && result == SCRIPT_OVER_TIME)
+		sim_record_over_time(m->shard->record, m);
+}
+
 bool sim_npc_click(struct sim_map *m, uint32_t npc, uint32_t player, uint32_t *cost)
 {
 	enum script_result result =
 		script_vm_click(m->script, npc - m->player_slots, sim_handle(m, player));
 
 	m->script_left_ns -= cost_of(result, SCRIPT_CONTEXT_NPC_CLICK);
+	tell_over_time(m, result);
 	*cost += SIM_COST_SCRIPT;
 	return result == SCRIPT_OK || result == SCRIPT_NO_HANDLER;
 }
@@ -189,6 +197,7 @@ bool sim_npc_ticks(struct sim_shard *s, struct sim_map *m, struct sim_slice *sli
 {
 	for (; m->cursor < m->npc_slots; m->cursor++) {
 		uint32_t i = (m->npc_next + m->cursor) % m->npc_slots;
+		enum script_result result;
 
 		if (slice->left <= 0)
 			return false;
@@ -201,7 +210,9 @@ bool sim_npc_ticks(struct sim_shard *s, struct sim_map *m, struct sim_slice *sli
 			sim_count(s, SIM_SCRIPT_TICKS_CUT, 1);
 			break;
 		}
-		m->script_left_ns -= cost_of(script_vm_tick(m->script, i), SCRIPT_CONTEXT_NPC_TICK);
+		result = script_vm_tick(m->script, i);
+		m->script_left_ns -= cost_of(result, SCRIPT_CONTEXT_NPC_TICK);
+		tell_over_time(m, result);
 		npc_walk(m, i);
 		slice->left -= SIM_COST_SCRIPT;
 	}

@@ -52,7 +52,7 @@ static bool flush(struct sim_shard *s, struct sim_outbox *box)
 	const struct msg *message;
 	bool moved = false;
 
-	while ((message = sim_outbox_peek(box)) && msg_ring_push(box->ring, message)) {
+	while ((message = sim_outbox_peek(box)) && sim_push(s, box->ring, message)) {
 		waited(s, message);
 		sim_outbox_drop(box);
 		moved = true;
@@ -86,7 +86,7 @@ bool sim_send_reliable(
 
 	if (p->leave_wanted)
 		return false;
-	if (!box->messages && msg_ring_push(box->ring, message))
+	if (!box->messages && sim_push(s, box->ring, message))
 		return true;
 	if (p->queued_slots + message->slots <= SIM_RELIABLE_SLOTS_MAX &&
 		sim_outbox_put(box, message)) {
@@ -107,14 +107,14 @@ bool sim_send_unreliable(
 	const struct msg *message = finish(s, p, channel, 0, bytes);
 	struct sim_outbox *box = &s->outbox[handle_owner(p->peer)];
 
-	return !box->messages && msg_ring_push(box->ring, message);
+	return !box->messages && sim_push(s, box->ring, message);
 }
 
 bool sim_send_order(struct sim_shard *s, const struct msg *message)
 {
 	struct sim_outbox *box = &s->outbox[handle_owner(message->peer)];
 
-	return !box->messages && msg_ring_push(box->ring, message);
+	return !box->messages && sim_push(s, box->ring, message);
 }
 
 void sim_send_refused(

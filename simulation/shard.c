@@ -67,9 +67,12 @@ static void connect(struct sim_shard *s)
 {
 	for (uint32_t w = 0; w < s->links.workers; w++) {
 		s->dataplane[w].ring = s->links.from_dataplane[w];
+		s->dataplane[w].source = RECORDING_WORKER + w;
 		s->outbox[w].ring = s->links.to_dataplane[w];
 	}
 	s->control.ring = s->links.from_control;
+	s->control.source = RECORDING_CONTROL;
+	s->world.source = RECORDING_WORLD;
 	s->world.ring = s->links.from_world;
 	s->counter_set = (struct counter_set){
 		.group = "simulation",
@@ -129,6 +132,7 @@ struct sim_shard *sim_shard_new(const struct sw_config *config, uint32_t index,
 	lay_out_shard(&layout, s, config->rings.slots);
 	connect(s);
 	memset(s->seats, 0xff, (size_t)links->workers * s->peers_max * sizeof(*s->seats));
+	s->record = links->record;
 	s->instances = links->instances;
 	if (!s->instances && open_own(s, config, error, error_bytes))
 		goto fail;

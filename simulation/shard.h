@@ -9,7 +9,8 @@
  * Time is an argument. A slice must be short, yet no clock is read: work is counted in nominal
  * nanoseconds, one constant per kind of work (costs.h; measured by perf/sim_bench), and a slice
  * ends when simulation.slice_us of them are spent. So the state is a function of the seed, the
- * messages and the times given: the same log of steps gives the same sim_shard_hash. The cycle
+ * messages and the times given (and of which pushes found their ring full): the same log of steps
+ * gives the same sim_shard_hash, and simulation/record.h writes such a log. The cycle
  * counter is read for metrics only. (A Lua handler that runs into its time limit is the one
  * exception.)
  *
@@ -32,6 +33,7 @@
 
 struct script_watchdog;
 struct sim_instances;
+struct sim_record;
 
 /* The shard's rings; it is the one consumer of from_* and the one producer of to_* and log. Owned
  * by the caller, and freed after the shard. */
@@ -46,6 +48,7 @@ struct sim_links {
 	 * NULL, for tests and benchmarks: it makes a table of its own and runs one instance of each
 	 * map that is for it, from the start. */
 	struct sim_instances *instances;
+	struct sim_record *record; /* NULL: nothing is recorded (simulation/record.h) */
 };
 
 struct sim_shard;

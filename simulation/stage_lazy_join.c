@@ -15,7 +15,7 @@ static bool ask(
 
 	message.subject = query.request;
 	memcpy(payload, &query, sizeof(query));
-	return msg_ring_push(s->links.to_world, &message);
+	return sim_push(s, s->links.to_world, &message);
 }
 
 enum { START, ASK };

@@ -25,6 +25,7 @@
 #include "simulation/game/game.h"
 #include "simulation/grounds.h"
 #include "simulation/outbox.h"
+#include "simulation/record.h"
 #include "simulation/rules/move.h"
 #include "simulation/script/script.h"
 #include "simulation/shard.h"
@@ -248,7 +249,6 @@ struct sim_match {
 
 struct sim_map {
 	struct sim_shard *shard;
-	const char *name; /* in map->config */
 	struct config_map config;
 	uint32_t index;  /* in sw_config.maps; goes into MSG_PLAYER_JOINED */
 	uint32_t number; /* its slot in the table of instances, and in shard->by_number */
@@ -317,6 +317,7 @@ _Static_assert(CONFIG_INSTANCES_MAX <= 1u << (32 - SIM_SEAT_BITS), "a map's numb
 
 struct sim_inlet {
 	struct msg_ring *ring;
+	uint32_t source;   /* for the recording: RECORDING_CONTROL and so on */
 	struct msg *batch; /* [SIM_SCRATCH_SLOTS] popped, not all handled yet */
 	const struct msg *at, *end;
 };
@@ -349,6 +350,7 @@ struct sim_shard {
 	uint32_t *seats; /* [workers * peers_max], see SIM_SEAT_BITS */
 	struct sim_inlet dataplane[CONFIG_LCORES_MAX], control, world;
 	uint32_t worker_next;
+	struct sim_record *record; /* NULL: nothing is recorded */
 	struct sim_outbox outbox[CONFIG_LCORES_MAX];
 	struct msg_buffer *scratch;
 	uint8_t *parse_memory;
@@ -370,6 +372,18 @@ struct sim_shard {
 static inline void sim_count(struct sim_shard *s, enum sim_counter counter, uint64_t n)
 {
 	counter_add(&s->counters[counter], n);
+}
+
+/* All pushes but those to the log go through here: whether a ring had room is an input, too. */
+static inline bool sim_push(struct sim_shard *s, struct msg_ring *ring, const struct msg *message)
+{
+	return s->record ? sim_record_push(s->record, ring, message) : msg_ring_push(ring, message);
+}
+
+/* Whether a message of one slot fits. */
+static inline bool sim_has_room(struct sim_shard *s, const struct msg_ring *ring)
+{
+	return s->record ? sim_record_room(s->record, ring) : msg_ring_room(ring) >= 1;
 }
 
 static inline struct sim_player *sim_player(struct sim_map *m, uint32_t slot)

@@ -74,6 +74,8 @@ static void tick_end(struct sim_shard *s, struct sim_map *m)
 	m->running = false;
 	m->due_ns += m->period_ns;
 	m->match.over = sim_match_report(s, m);
+	if (s->record)
+		sim_record_tick(s->record, m);
 }
 
 /* Runs one slice of the map's tick. A stage that returns false with budget left is pacing itself.
@@ -114,7 +116,9 @@ static void stop_when_empty(struct sim_shard *s)
 		return;
 	msg_begin(&message, MSG_SHARD_STOPPED, HANDLE_NONE, 0);
 	message.subject = s->index;
-	s->stopped = msg_ring_push(s->links.to_control, &message);
+	s->stopped = sim_push(s, s->links.to_control, &message);
+	if (s->record && s->stopped)
+		sim_record_touch(s->record);
 }
 
 /* The watchdog signals the thread that runs a VM: it must know this one. */
@@ -156,8 +160,12 @@ bool sim_shard_step(struct sim_shard *s, uint64_t now_ns)
 		own_scripts(s);
 	s->owner_known = true;
 	measure_load(s);
+	if (s->record)
+		sim_record_step(s->record, now_ns);
 	work = sim_inlets_drain(s, &drain);
 	work |= sim_send_retry(s);
+	if (s->record && work)
+		sim_record_touch(s->record);
 	stop_when_empty(s);
 	/* Maps take turns, so that one in overload costs the others no more than its slices. */
 	for (uint32_t i = 0; i < s->map_count; i++) {
@@ -167,6 +175,8 @@ bool sim_shard_step(struct sim_shard *s, uint64_t now_ns)
 		if (map_next_ns(m) > now_ns)
 			continue;
 		s->map_next = (at + 1) % s->map_count;
+		if (s->record)
+			sim_record_touch(s->record);
 		run_slice(s, m);
 		if (m->match.over)
 			sim_map_retire(s, m);

@@ -80,5 +80,5 @@ bool sim_transfer_tell(struct sim_shard *s, const struct sim_map *m, uint32_t sl
 	memcpy(body.name, p->name, CHARACTER_NAME_BYTES);
 	message->subject = p->session;
 	memcpy(payload, &body, sizeof(body));
-	return msg_ring_push(s->links.to_control, message);
+	return sim_push(s, s->links.to_control, message);
 }

@@ -102,7 +102,7 @@ bool sim_match_tell(struct sim_shard *s, uint32_t id, enum instance_state state)
 
 	memcpy(msg_begin(&message, MSG_INSTANCE_STATE, HANDLE_NONE, sizeof(body)), &body,
 		sizeof(body));
-	return msg_ring_push(s->links.to_control, &message);
+	return sim_push(s, s->links.to_control, &message);
 }
 
 static void tell(struct sim_shard *s, struct sim_map *m, enum instance_state state)
@@ -117,7 +117,7 @@ bool sim_match_report(struct sim_shard *s, struct sim_map *m)
 		return false;
 	/* ENDED is the very last word (sim_map_retire): the memory may be another's at once. */
 	if (m->match.ending && is_empty(m))
-		return msg_ring_room(s->links.to_control) >= 1;
+		return sim_has_room(s, s->links.to_control);
 	tell(s, m,
 		m->match.closing  ? INSTANCE_CLOSING
 		: m->match.locked ? INSTANCE_LOCKED

@@ -15,6 +15,7 @@
 struct script_watchdog {
 	pthread_t thread;
 	pthread_mutex_t lock; /* of the list; the watchdog and set-up, never a shard */
+	pthread_cond_t stop;  /* so that a stop does not wait for a period */
 	struct script_vm *vms;
 	uint32_t period_us;
 	_Atomic bool stopping;
@@ -70,17 +71,21 @@ static void look_at(struct script_vm *vm)
 static void *watch(void *context)
 {
 	struct script_watchdog *watchdog = context;
-	struct timespec period = {.tv_sec = watchdog->period_us / 1000000,
-		.tv_nsec = (long)(watchdog->period_us % 1000000) * 1000};
 
 	pthread_setname_np(pthread_self(), "sw-scriptwatch");
+	pthread_mutex_lock(&watchdog->lock);
 	while (!atomic_load(&watchdog->stopping)) {
-		nanosleep(&period, NULL);
-		pthread_mutex_lock(&watchdog->lock);
+		uint64_t until_ns = clock_ns(CLOCK_MONOTONIC) + watchdog->period_us * 1000ull;
+		struct timespec until = {.tv_sec = (time_t)(until_ns / NS_PER_S),
+			.tv_nsec = (long)(until_ns % NS_PER_S)};
+
+		while (!atomic_load(&watchdog->stopping) &&
+			!pthread_cond_timedwait(&watchdog->stop, &watchdog->lock, &until))
+			;
 		for (struct script_vm *vm = watchdog->vms; vm; vm = vm->watch_next)
 			look_at(vm);
-		pthread_mutex_unlock(&watchdog->lock);
 	}
+	pthread_mutex_unlock(&watchdog->lock);
 	return NULL;
 }
 
@@ -88,6 +93,7 @@ int script_watchdog_start(struct script_watchdog **out, uint32_t period_us)
 {
 	struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
 	struct script_watchdog *watchdog;
+	pthread_condattr_t monotonic;
 	sigset_t all, old;
 	bool free_before = false;
 	int error;
@@ -101,6 +107,10 @@ int script_watchdog_start(struct script_watchdog **out, uint32_t period_us)
 	}
 	watchdog->period_us = period_us;
 	pthread_mutex_init(&watchdog->lock, NULL);
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_cond_init(&watchdog->stop, &monotonic);
+	pthread_condattr_destroy(&monotonic);
 	sigemptyset(&action.sa_mask);
 	sigaction(SCRIPT_SIGNAL, &action, &watchdog->before);
 	sigfillset(&all); /* the watchdog takes no signal */
@@ -109,6 +119,7 @@ int script_watchdog_start(struct script_watchdog **out, uint32_t period_us)
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	if (error) {
 		sigaction(SCRIPT_SIGNAL, &watchdog->before, NULL);
+		pthread_cond_destroy(&watchdog->stop);
 		pthread_mutex_destroy(&watchdog->lock);
 		free(watchdog);
 		atomic_store(&in_use, false);
@@ -121,10 +132,14 @@ int script_watchdog_start(struct script_watchdog **out, uint32_t period_us)
 void script_watchdog_stop(struct script_watchdog *watchdog)
 {
 	CHECK(!watchdog->vms);
+	pthread_mutex_lock(&watchdog->lock);
 	atomic_store(&watchdog->stopping, true);
+	pthread_cond_signal(&watchdog->stop);
+	pthread_mutex_unlock(&watchdog->lock);
 	pthread_join(watchdog->thread, NULL);
 	/* Ignored rather than restored: a last signal may still be on its way. */
 	signal(SCRIPT_SIGNAL, SIG_IGN);
+	pthread_cond_destroy(&watchdog->stop);
 	pthread_mutex_destroy(&watchdog->lock);
 	free(watchdog);
 	atomic_store(&in_use, false);
