@@ -3,8 +3,11 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "simulation/ground/ground_load.h"
+
+_Static_assert(SWC_NAME_BYTES == SW_GROUND_NAME_BYTES, "a place's name is copied whole");
 
 static int wrap(int status, struct sw_ground *value, struct swc_ground **ground)
 {
@@ -77,6 +80,28 @@ bool swc_ground_solid_at(const struct swc_ground *ground, int32_t x_mm, int32_t 
 
 	return sw_ground_tile_at(ground->value, x_mm, y_mm, &index) &&
 	       sw_ground_bit(ground->value->solid, index);
+}
+
+uint32_t swc_ground_portals(const struct swc_ground *ground)
+{
+	return ground->value->portal_count;
+}
+
+bool swc_ground_portal(const struct swc_ground *ground, uint32_t index, struct swc_portal *portal)
+{
+	const struct sw_ground *value = ground->value;
+	const struct sw_ground_portal *from;
+
+	if (index >= value->portal_count)
+		return false;
+	from = &value->portals[index];
+	*portal = (struct swc_portal){.x0_mm = (int32_t)(from->column0 * value->tile_mm),
+		.y0_mm = (int32_t)(from->row0 * value->tile_mm),
+		.x1_mm = (int32_t)((from->column1 + 1) * value->tile_mm - 1),
+		.y1_mm = (int32_t)((from->row1 + 1) * value->tile_mm - 1)};
+	memcpy(portal->name, from->name, sizeof(portal->name));
+	memcpy(portal->target_map, from->target_map, sizeof(portal->target_map));
+	return true;
 }
 
 bool swc_ground_sight(

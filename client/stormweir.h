@@ -257,6 +257,16 @@ void swc_ground_free(struct swc_ground *ground);
 uint64_t swc_ground_hash(const struct swc_ground *ground);
 bool swc_ground_solid_at(const struct swc_ground *ground, int32_t x_mm, int32_t y_mm);
 
+/* A portal of a map: it takes whoever walks into its rectangle, ends included. */
+struct swc_portal {
+	char name[SWC_NAME_BYTES], target_map[SWC_NAME_BYTES];
+	int32_t x0_mm, y0_mm, x1_mm, y1_mm;
+};
+
+/* index < swc_ground_portals(); false beyond. */
+uint32_t swc_ground_portals(const struct swc_ground *ground);
+bool swc_ground_portal(const struct swc_ground *ground, uint32_t index, struct swc_portal *portal);
+
 /* Whether nothing solid lies on the straight line between two positions, as the server sees it. */
 bool swc_ground_sight(const struct swc_ground *ground, int32_t x0_mm, int32_t y0_mm, int32_t x1_mm,
 	int32_t y1_mm);

@@ -54,6 +54,10 @@ const char *swc_denied_text(uint32_t reason)
 		return "a wall is between";
 	case SW__ACTION_REFUSAL__SAFE_ZONE:
 		return "nobody is attacked in a safe zone, nor from one";
+	case SW__ACTION_REFUSAL__MAP_FULL:
+		return "the map that was the way is full or not served here";
+	case SW__ACTION_REFUSAL__MAP_CLOSED:
+		return "the room that was the way takes nobody any more";
 	case SW__ACTION_REFUSAL__ACTION_REFUSAL_NONE:
 	default:
 		return "a reason that this client does not know";

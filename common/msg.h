@@ -211,7 +211,8 @@ struct msg_player_join {
 	uint16_t returning;      /* 1: it was in this very instance before */
 	uint32_t stay;           /* the session's stays on maps before this one */
 	uint32_t input_sequence; /* the last input applied there */
-	uint32_t pad;
+	uint32_t back_reason;    /* it was going elsewhere, and was not taken for this
+				  * sw_disconnect_reason; 0: it was going here */
 };
 
 struct msg_player_remove {

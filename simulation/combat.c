@@ -6,6 +6,7 @@
 #include "simulation/events.h"
 #include "simulation/grounds.h"
 #include "simulation/monster.h"
+#include "simulation/portal.h"
 #include "simulation/random.h"
 #include "simulation/rules/combat.h"
 #include "simulation/view.h"
@@ -204,6 +205,7 @@ static void player_back(struct sim_map *m, uint32_t slot)
 	sim_body_player(m, slot, true);
 	m->bodies[slot].hurt_beat = m->beat;
 	p->tell |= SIM_TELL_STATUS;
+	sim_portal_arrive(m, slot);
 	sim_view_renew(m, slot);
 	sim_count(m->shard, SIM_PLAYERS_BACK, 1);
 }

@@ -32,7 +32,9 @@
 	X(WRONG_TARGET,  "wrong_target",  "attack refused: it cannot be attacked")                 \
 	X(COOLING_DOWN,  "cooling_down",  "attack refused: the last was too short a time ago")     \
 	X(NO_SIGHT,      "no_sight",      "action refused: a wall is between")                     \
-	X(SAFE_ZONE,     "safe_zone",     "attack refused: one of the two stands in a safe zone")
+	X(SAFE_ZONE,     "safe_zone",     "attack refused: one of the two stands in a safe zone") \
+	X(MAP_FULL,      "map_full",      "a way refused: the other map is full or not served here") \
+	X(MAP_CLOSED,    "map_closed",    "a way refused: the room takes nobody any more")
 
 #define SIM_COUNTERS(X)                                                                            \
 	X(PLAYERS,            "players",            COUNTER_GAUGE, "players on this shard's maps")                        \
@@ -48,6 +50,7 @@
 	X(OWED,               "owed",               COUNTER_GAUGE, "players with a message owed to a full ring, or still leaving") \
 	X(ROUTES_CHECKED,     "routes_checked",     COUNTER_SUM,   "routes told again, so that a peer the dataplane no longer has is found") \
 	X(TRANSFERS,          "transfers",          COUNTER_SUM,   "players that left for another map of the node")       \
+	X(PORTALS,            "portals",            COUNTER_SUM,   "... of them through portals")                         \
 	X(INSTANCES_OPENED,   "instances_opened",   COUNTER_SUM,   "map instances taken over")                            \
 	X(INSTANCES_ENDED,    "instances_ended",    COUNTER_SUM,   "rooms that ended and were handed back")               \
 	X(PACKETS,            "packets",            COUNTER_SUM,   "client messages received")                            \

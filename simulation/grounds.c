@@ -4,6 +4,7 @@
 
 #include "simulation/entity.h"
 #include "simulation/ground/ground_load.h"
+#include "simulation/portal.h"
 #include "simulation/random.h"
 #include "simulation/state.h"
 
@@ -52,12 +53,15 @@ struct sim_grounds *sim_grounds_new(const struct sw_config *config, char *error,
 {
 	struct sim_grounds *grounds = calloc(1, sizeof(*grounds));
 	FILE *errors = fmemopen(error, error_bytes, "w");
-	bool good = grounds && errors;
+	bool good = grounds && errors, files;
 
 	if (!good)
 		snprintf(error, error_bytes, "no memory for the maps' grounds");
 	for (uint32_t i = 0; grounds && errors && i < config->map_count; i++)
 		good &= map_load(config, &config->maps[i], errors, &grounds->of[i]);
+	files = good; /* a portal may lead to any of them */
+	for (uint32_t i = 0; files && i < config->map_count; i++)
+		good &= sim_portals_new(config, grounds->of, i, errors, &grounds->portals[i]);
 	if (errors)
 		fclose(errors);
 	if (good)
@@ -70,8 +74,10 @@ void sim_grounds_free(struct sim_grounds *grounds)
 {
 	if (!grounds)
 		return;
-	for (uint32_t i = 0; i < CONFIG_MAPS_MAX; i++)
+	for (uint32_t i = 0; i < CONFIG_MAPS_MAX; i++) {
 		sw_ground_free(grounds->of[i]);
+		free(grounds->portals[i]);
+	}
 	free(grounds);
 }
 

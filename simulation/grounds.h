@@ -9,16 +9,19 @@
 #define SIM_NO_HERD UINT16_MAX
 
 struct sim_map;
+struct sim_portal;
 
 /* By index of config->maps; NULL where the map has no file: open ground. Immutable: any number of
  * maps, shards and threads may read one. */
 struct sim_grounds {
 	struct sw_ground *of[CONFIG_MAPS_MAX];
+	struct sim_portal *portals[CONFIG_MAPS_MAX]; /* of each ground, where they lead */
 };
 
 /* Reads the file of every map of the configuration. NULL after an error: no memory, or all faults
  * of all files, a line each, also a map whose file is not as large as the configuration says, and
- * one where nobody can begin (no spawn). */
+ * one where nobody can begin (no spawn), and
+ * then each portal that leads nowhere. */
 struct sim_grounds *sim_grounds_new(
 	const struct sw_config *config, char *error, size_t error_bytes);
 void sim_grounds_free(struct sim_grounds *grounds); /* NULL is fine */

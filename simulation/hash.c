@@ -34,6 +34,7 @@ static uint64_t hash_player(uint64_t h, const struct sim_map *m, uint32_t slot)
 	h = mix(h, (uint64_t)p->stay << 4 | (uint64_t)p->route_ended << 3 |
 			   (uint64_t)p->transferring << 2 | (uint64_t)p->leave_wanted << 1 |
 			   p->peer_gone);
+	h = mix(h, (uint64_t)p->portal_beat << 16 | (uint64_t)p->portal << 1 | p->turned_back);
 	h = mix(h, (uint64_t)p->view_sequence << 32 | p->rotate);
 	h = mix(h, (uint64_t)(uint32_t)p->saved_x_mm << 32 | (uint32_t)p->saved_y_mm);
 	for (uint32_t w = 0; w < m->known_words; w++)

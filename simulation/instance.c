@@ -232,6 +232,7 @@ int sim_instance_build(struct sim_instances *table, uint32_t id, char *error, si
 	mix = table->seed + slot * 0x632be59bd9b4e019ull +
 	      (instance_generation(id) - 1) * 0xd1342543de82ef95ull;
 	m->random = sim_random(&mix);
+	m->portals = table->grounds->portals[m->index];
 	m->rules.ground = table->grounds->of[m->index]; /* its script asks for places */
 	rc = load_script(table, instance, error, error_bytes);
 	if (!rc)

@@ -8,6 +8,7 @@
 #include "simulation/interest.h"
 #include "simulation/list.h"
 #include "simulation/match/match.h"
+#include "simulation/portal.h"
 #include "simulation/send.h"
 #include "simulation/transfer.h"
 #include "simulation/view.h"
@@ -98,6 +99,7 @@ uint32_t sim_join_begin(struct sim_shard *s, uint64_t peer, const struct msg_pla
 		.return_x_mm = join->return_x_mm,
 		.return_y_mm = join->return_y_mm,
 		.return_heading = join->return_heading,
+		.back_reason = join->back_reason,
 		.rescan = true,
 		.input_credit = SIM_INPUT_BANK,
 	};
@@ -147,6 +149,7 @@ static void place(struct sim_shard *s, struct sim_map *m, uint32_t slot)
 	m->purses[slot] = (struct sim_purse){0};
 	sim_body_player(m, slot, true);
 	sim_entity_appear(m, slot, SIM_PLAYER, x_mm, y_mm, p->join_heading);
+	sim_portal_arrive(m, slot);
 	p->owed |= SIM_OWE_ROUTE | SIM_OWE_JOINED | SIM_OWE_ANNOUNCE;
 	sim_lazy_push(m, &m->lazy, slot);
 	sim_count(s, SIM_JOINS, 1);
@@ -321,6 +324,8 @@ static void pay(struct sim_shard *s, struct sim_map *m, uint32_t slot)
 		/* A refusal here means SLOW: the player leaves, and nothing is owed to it. */
 		tell_joined(s, m, slot);
 		p->owed &= (uint8_t)~SIM_OWE_JOINED;
+		if (p->back_reason)
+			sim_portal_turned_back(s, m, slot, p->back_reason);
 	}
 	if (p->owed & SIM_OWE_ANNOUNCE && tell_control_joined(s, m, slot))
 		p->owed &= (uint8_t)~SIM_OWE_ANNOUNCE;

@@ -5,6 +5,7 @@
 #include "simulation/action.h"
 #include "simulation/combat.h"
 #include "simulation/entity.h"
+#include "simulation/portal.h"
 #include "simulation/state.h"
 
 static uint32_t apply_inputs(struct sim_shard *s, struct sim_map *m, uint32_t slot)
@@ -31,6 +32,8 @@ static uint32_t apply_inputs(struct sim_shard *s, struct sim_map *m, uint32_t sl
 		p->input_count--;
 		credit--;
 		applied++;
+		if (m->portals && sim_portal_step(s, m, slot))
+			break;
 	}
 	/* What is left of this tick's own share is real time that passed, and may be made up for.
 	 */

@@ -150,6 +150,11 @@ struct sim_player {
 	int32_t join_x_mm, join_y_mm; /* where to be placed; when transferring, on the next map */
 	uint16_t join_heading;
 	bool join_has_position;
+	uint8_t portal;   /* it stands in: number + 1; 0: in none */
+	bool turned_back; /* no portal takes it before portal_beat */
+	uint32_t portal_beat;
+	uint32_t back_reason; /* why the map it was going to did not take it; 0: it was going to
+				 this one */
 	uint32_t stay; /* of the session on maps, from 0; clients name it in what they send */
 	/* Where it goes when its room ends, and what is saved meanwhile. */
 	int32_t return_x_mm, return_y_mm;
@@ -235,6 +240,7 @@ struct sim_list {
 };
 
 struct sim_match_rule;
+struct sim_portal;
 
 /* A room's match (match/match.h). */
 struct sim_match {
@@ -279,6 +285,7 @@ struct sim_map {
 	uint32_t cell_used; /* bytes of cell_bytes */
 	int64_t script_left_ns;
 
+	const struct sim_portal *portals;    /* [rules.ground->portal_count]: where they lead */
 	struct sim_entity *entities;         /* [slots] */
 	struct sim_player *players_table;    /* [player_slots] */
 	uint64_t *known;                     /* [player_slots][known_words]: who is in whose view */

@@ -3,9 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#define NS_PER_S      1000000000ull
-#define CLICK_NEAR_MM 1500
-#define DETOUR_NS     (2 * NS_PER_S) /* a random walk, when a wall stands before an NPC */
+#define NS_PER_S       1000000000ull
+#define CLICK_NEAR_MM  1500
+#define PORTAL_NEAR_MM 200
+#define DETOUR_NS      (2 * NS_PER_S) /* a random walk, when a wall stands before an NPC */
 
 static void on_event(void *ctx, struct swc_client *client, const struct swc_event *event)
 {
@@ -95,6 +96,27 @@ int bot_open(struct bot *bot, uint32_t index, const struct options *options,
 	return status;
 }
 
+/* The direction to a place; that of a random walk for a while, where a wall stands between. */
+static void detour(
+	struct bot *bot, int64_t to_x_mm, int64_t to_y_mm, uint64_t now_ns, int *dx, int *dy)
+{
+	const struct swc_self *self = swc_self(bot->client);
+
+	if (walker_blocked(&bot->detour, self)) {
+		bot->detour_ns = now_ns + DETOUR_NS;
+		bot->detour.until_ns = 0;
+	}
+	if (now_ns < bot->detour_ns) {
+		walker_step(&bot->detour, self, now_ns);
+		*dx = bot->detour.dx;
+		*dy = bot->detour.dy;
+		return;
+	}
+	walker_towards(self->x_mm, self->y_mm, to_x_mm, to_y_mm, dx, dy);
+	bot->detour.dx = *dx;
+	bot->detour.dy = *dy;
+}
+
 /* The NPC to click: of --click until it has spoken, of --travel always. */
 static const struct swc_actor *npc_wanted(const struct bot *bot)
 {
@@ -111,6 +133,37 @@ static const struct swc_actor *npc_wanted(const struct bot *bot)
 	return NULL;
 }
 
+/* The middle of the nearest portal of the map, from which it stepped back first when it came or
+ * came back inside of it. Walls are walked around by chance. */
+static bool go_to_portal(struct bot *bot, uint64_t now_ns)
+{
+	const struct swc_self *self = swc_self(bot->client);
+	const struct swc_ground *ground = swc_ground(bot->client);
+	int64_t nearest = INT64_MAX, to_x = 0, to_y = 0;
+	struct swc_portal portal;
+	int dx, dy;
+
+	if (!bot->options->portals || !ground)
+		return false;
+	for (uint32_t i = 0; swc_ground_portal(ground, i, &portal); i++) {
+		int64_t x = ((int64_t)portal.x0_mm + portal.x1_mm) / 2;
+		int64_t y = ((int64_t)portal.y0_mm + portal.y1_mm) / 2;
+		int64_t far =
+			(x - self->x_mm) * (x - self->x_mm) + (y - self->y_mm) * (y - self->y_mm);
+
+		if (far < nearest) {
+			nearest = far;
+			to_x = x;
+			to_y = y;
+		}
+	}
+	if (nearest == INT64_MAX || nearest < (int64_t)PORTAL_NEAR_MM * PORTAL_NEAR_MM)
+		return false; /* the random walk leads out of it */
+	detour(bot, to_x, to_y, now_ns, &dx, &dy);
+	swc_walk(bot->client, dx, dy);
+	return true;
+}
+
 /* Walks to the NPC and clicks it once a second until it speaks. Returns whether it had something to
  * do. */
 static bool go_and_click(struct bot *bot, uint64_t now_ns)
@@ -125,19 +178,7 @@ static bool go_and_click(struct bot *bot, uint64_t now_ns)
 	x = (int64_t)npc->x_mm - self->x_mm;
 	y = (int64_t)npc->y_mm - self->y_mm;
 	if (x * x + y * y > (int64_t)CLICK_NEAR_MM * CLICK_NEAR_MM) {
-		if (walker_blocked(&bot->detour, self)) {
-			bot->detour_ns = now_ns + DETOUR_NS;
-			bot->detour.until_ns = 0;
-		}
-		if (now_ns < bot->detour_ns) {
-			walker_step(&bot->detour, self, now_ns);
-			dx = bot->detour.dx;
-			dy = bot->detour.dy;
-		} else {
-			walker_towards(self->x_mm, self->y_mm, npc->x_mm, npc->y_mm, &dx, &dy);
-			bot->detour.dx = dx;
-			bot->detour.dy = dy;
-		}
+		detour(bot, npc->x_mm, npc->y_mm, now_ns, &dx, &dy);
 		swc_walk(bot->client, dx, dy);
 		return true;
 	}
@@ -153,7 +194,8 @@ static bool go_and_click(struct bot *bot, uint64_t now_ns)
 void bot_step(struct bot *bot, uint64_t now_ns, bool walk)
 {
 	bot->now_ns = now_ns;
-	if (swc_state(bot->client) == SWC_PLAYING && !go_and_click(bot, now_ns)) {
+	if (swc_state(bot->client) == SWC_PLAYING && !go_and_click(bot, now_ns) &&
+		!go_to_portal(bot, now_ns)) {
 		if (walk) {
 			walker_step(&bot->walker, swc_self(bot->client), now_ns);
 			swc_walk(bot->client, bot->walker.dx, bot->walker.dy);

@@ -40,6 +40,7 @@
 	X("expect-disconnect", disconnect, "REASON", "well if closed so, e.g. SERVER_STOPPING")
 
 #define FLAGS(X)                                                                                   \
+	X("portals", portals, "all walk to the nearest portal, on each map they come to (--maps)") \
 	X("show", show, "draw the map around the first bot")                                       \
 	X("checksum", checksum, "ENet's CRC-32, if the server has it on")
 

@@ -19,7 +19,7 @@ struct options {
 		expect_disconnect; /* enum sw_disconnect_reason; REASON_ANY: none */
 	uint32_t protocol_version;
 	uint64_t seed;
-	bool still, show, checksum;
+	bool still, show, checksum, portals;
 };
 
 /* Returns 0; 1 when --help was answered; -1 after saying on stderr what is wrong. */

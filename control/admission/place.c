@@ -151,6 +151,8 @@ static bool turn_back(struct adm *adm, struct journey *journey)
 	if (!journey->transfer || journey->turned >= 2)
 		return false;
 	adm_count(adm, ADM_C_TURNED_BACK);
+	if (journey->from != INSTANCE_NONE)
+		body->back_reason = journey->reason ? journey->reason : SW_REASON_MAP_UNAVAILABLE;
 	journey->avoid = INSTANCE_NONE;
 	if (!journey->turned++ && body->return_map[0])
 		definition = director_definition(adm->director, body->return_map);

@@ -123,13 +123,14 @@ static void a_transfer_that_fails_comes_back(void **state)
 		uint32_t refusals;
 		const char *want;
 		int32_t x_mm; /* -1: none */
+		uint32_t why; /* that the player is told */
 	} rows[] = {
-		{"nowhere", "meadow", 0, "meadow", 3},
-		{"caves", "meadow", 1, "meadow", 3},
-		{"", "meadow", 0, "meadow", 1},
-		{"nowhere", "nowhere", 0, "meadow", -1},
-		{"nowhere", "", 0, "meadow", -1},
-		{"arena", "caves", 2, "caves", 3},
+		{"nowhere", "meadow", 0, "meadow", 3, SW_REASON_MAP_UNAVAILABLE},
+		{"caves", "meadow", 1, "meadow", 3, SW_REASON_MAP_CLOSING},
+		{"", "meadow", 0, "meadow", 1, 0},
+		{"nowhere", "nowhere", 0, "meadow", -1, SW_REASON_MAP_UNAVAILABLE},
+		{"nowhere", "", 0, "meadow", -1, SW_REASON_MAP_UNAVAILABLE},
+		{"arena", "caves", 2, "caves", 3, SW_REASON_MAP_CLOSING},
 	};
 
 	(void)state;
@@ -151,6 +152,7 @@ static void a_transfer_that_fails_comes_back(void **state)
 		if (strcmp(join.map, rows[i].want) || (rows[i].x_mm >= 0) != join.has_position ||
 			(join.has_position && join.x_mm != rows[i].x_mm))
 			fail_msg("row %zu: %s at %d", i, join.map, join.x_mm);
+		assert_int_equal(join.back_reason, rows[i].why);
 		assert_int_equal(join.stay, 1);
 		shard_says(shard_of_last_join(), MSG_PLAYER_JOINED, session, 3);
 		assert_false(was_refused(peer));

@@ -5,6 +5,7 @@
 #   clicks it to another one, the room sends everybody home when it ends. Every bot changes maps several times, loses
 #   no reliable message and is never refused; in the end nobody is left anywhere, rooms have ended and their
 #   slots serve again, and everyone is where they were when they come again.
+#   Then the sample maps: bots walk from the cave to the meadow and back, through their portals.
 #
 # Leaves nothing behind: no process, namespace, interface or file.
 set -uo pipefail
@@ -101,5 +102,19 @@ step "stop and start: everyone comes to a map"
 stage_server_stop || die "the server did not stop in order"
 stage_server_start || die "the server did not start again"
 bots_run again 1001 12 --seconds 2 --walk still || die "someone could not come again"
+stage_server_stop || die "the server did not stop in order"
+
+step "the sample maps' portals, both ways"
+sed -i -e '/^maps:/,$d' -e 's/^  first_map: .*/  first_map: cave/' "$stage_dir/node.yaml"
+sed -i "s|^  content: .*|  content: $stage_root/lua/content|" "$stage_dir/node.yaml"
+cat >>"$stage_dir/node.yaml" <<-YAML
+	maps:
+	  - {name: meadow, file: maps/meadow.tmj, view: 40m}
+	  - {name: cave, shard: 0, file: maps/cave.tmj, view: 40m, tick_hz: 30}
+YAML
+stage_server_start || die "the server did not start with the sample maps"
+bots_run pilgrims 2001 6 --portals --seconds 9 --expect-moves 2 || die "someone did not come through and back"
+(($(metric simulation_portals_total) >= 12)) || die "only $(metric simulation_portals_total) went through a portal"
+is 0 admission_turned_back_total
 stage_server_stop || die "the server did not stop in order"
 e2e_passed
