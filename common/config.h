@@ -90,6 +90,7 @@ struct sw_config {
 		uint32_t source_connects_per_s, source_connects_burst; /* per source address */
 		uint32_t returning_percent, returning_max; /* of both, for who was here of late */
 		uint32_t expand_bytes_per_s; /* decompressed, per peer */
+		uint32_t peer_datagrams_per_s; /* read, per peer; 0: all */
 		uint32_t peer_hold_bytes;   /* out-of-order and assembly memory, per peer */
 		uint32_t peer_queue_bytes;  /* sends waiting, per peer */
 		uint32_t pool_bytes;        /* memory behind both, per dataplane lcore */

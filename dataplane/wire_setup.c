@@ -49,6 +49,7 @@ static void engine_config(const struct sw_config *config, uint32_t index, uint32
 		.returning_percent = config->enet.returning_percent,
 		.returning_max = config->enet.returning_max,
 		.expand_bytes_per_s = config->enet.expand_bytes_per_s,
+		.peer_datagrams_per_s = config->enet.peer_datagrams_per_s,
 		.peer_hold_bytes = config->enet.peer_hold_bytes,
 		.peer_queue_bytes = config->enet.peer_queue_bytes,
 		.pool_bytes = config->enet.pool_bytes,

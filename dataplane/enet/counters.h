@@ -13,6 +13,7 @@
 	X(COMPRESSED, "refused_compressed", COUNTER_SUM, "compressed datagrams: the client's compressor is on, ours is not") \
 	X(BAD_COMPRESSION, "refused_bad_compression", COUNTER_SUM, "compressed datagrams that no encoder wrote, or of more than 4,096 bytes") \
 	X(EXPAND_RATE, "refused_expand_rate", COUNTER_SUM, "compressed datagrams of a peer beyond the rate at which they are decompressed") \
+	X(PEER_RATE, "refused_peer_rate", COUNTER_SUM, "datagrams of a peer beyond its rate; what of them is reliable comes again") \
 	X(BAD_CHECKSUM, "refused_bad_checksum", COUNTER_SUM, "datagrams whose CRC32 is wrong or missing")  \
 	X(UNKNOWN_PEER, "refused_unknown_peer", COUNTER_SUM, "datagrams for a peer id that this source does not have") \
 	X(WRONG_SESSION, "refused_wrong_session", COUNTER_SUM, "datagrams of an earlier session of the peer id") \

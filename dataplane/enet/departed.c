@@ -3,7 +3,8 @@
  * A client whose DISCONNECT was acknowledged, but who lost the acknowledgement, repeats it: it is
  * acknowledged again. A DISCONNECT before the handshake is complete ends the same way
  * (half_open.c). A client that we ended, or gave up, and that still sends has not heard of it: it
- * is told again, at doubling intervals, whatever it sends.
+ * is told again, at doubling intervals, whatever it sends; who was told when it ended, not within a
+ * round trip of that.
  *
  * Answers go to who names the peer's source, id, session and, where it is read, checksum; never
  * with more bytes than came, and not for ever. Four to a set, the oldest makes room. */
@@ -49,6 +50,13 @@ const uint8_t *departed_disconnect(const uint8_t *data, uint32_t bytes, uint32_t
 	return data + at;
 }
 
+static void departed_credit(struct departed *who, uint32_t bytes)
+{
+	uint32_t credit = who->credit_bytes + bytes;
+
+	who->credit_bytes = (uint16_t)(credit < UINT16_MAX ? credit : UINT16_MAX);
+}
+
 /* Acknowledges a DISCONNECT of data, whose datagram had so many bytes as it came. */
 bool departed_acknowledge(struct sw_enet *e, struct departed *who, const struct sw_enet_addr *to,
 	const uint8_t *data, const uint8_t *disconnect, uint32_t bytes)
@@ -66,7 +74,7 @@ bool departed_acknowledge(struct sw_enet *e, struct departed *who, const struct 
 	memcpy(p + 2, data + 2, 2); /* its sent time */
 	length = seal(e, answer, header + WIRE_ACKNOWLEDGE_BYTES,
 		who->checksum ? &who->connect_id : NULL, who->compressed);
-	who->credit_bytes += bytes;
+	departed_credit(who, bytes);
 	if (length > who->credit_bytes) /* it was compressed well: the next one pays the rest */
 		return false;
 	out = e->ops.tx_begin(e->ops.ctx, SW_ENET_NO_PEER, to, length, &frame);
@@ -88,9 +96,10 @@ static void departed_tell(
 	uint32_t length = WIRE_HEADER_BYTES + WIRE_DISCONNECT_BYTES +
 			  (who->checksum ? WIRE_CHECKSUM_BYTES : 0);
 
-	who->credit_bytes += bytes;
+	departed_credit(who, bytes);
 	if (who->credit_bytes < length ||
-		(who->answers && e->now_ms - who->left_ms < DEPARTED_TELL_MS << who->answers))
+		((who->answers || who->told) && e->now_ms - who->left_ms < (uint64_t)who->tell_ms
+										   << who->answers))
 		return;
 	if (!tx_disconnect(e, SW_ENET_NO_PEER, to, who->client_id, who->session_out,
 		    who->checksum ? &who->connect_id : NULL, who->data))

@@ -125,6 +125,7 @@ static void ours_new(struct server *server)
 		.source_connects_burst = 100000,
 		.returning_percent = 25,
 		.expand_bytes_per_s = 2 << 20,
+		.peer_datagrams_per_s = 2000,
 		.peer_hold_bytes = 4 << 20,
 		.peer_queue_bytes = 4 << 20,
 		.pool_bytes = 64 << 20,

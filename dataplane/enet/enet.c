@@ -71,7 +71,7 @@ static bool sizes_of(const struct sw_enet_config *config, struct sizes *s)
 		config->packet_bytes_max > PACKET_BYTES_MAX || config->checksum > SW_ENET_ANY ||
 		config->compression > SW_ENET_ANY || config->connects_per_s < 1 ||
 		config->connects_burst < 1 || config->source_connects_per_s < 1 ||
-		config->source_connects_burst < 1)
+		config->source_connects_burst < 1 || config->peer_datagrams_per_s > 1000000)
 		return false;
 	packet = packet_blocks(config);
 	hold = config->peer_hold_bytes / BLOCK_BYTES;
@@ -225,6 +225,10 @@ struct sw_enet *sw_enet_init(void *memory, size_t bytes, const struct sw_enet_co
 		crypto_shorthash((uint8_t *)&e->hash_key[i], &i, sizeof i, config->key);
 
 	init_strangers(e, &s);
+	if (config->peer_datagrams_per_s) {
+		e->rx_cost_us = 1000000u / config->peer_datagrams_per_s;
+		e->rx_burst_us = 1000000u - e->rx_cost_us;
+	}
 	e->expand_burst_bytes = config->expand_bytes_per_s > 2 * WIRE_MTU_MAX
 					? config->expand_bytes_per_s
 					: 2 * WIRE_MTU_MAX;

@@ -62,6 +62,8 @@ struct sw_enet_config {
 	uint32_t returning_max;      /* such addresses; 0: twice peers_max, 1,024 to 262,144 */
 	uint32_t expand_bytes_per_s; /* of compressed datagrams, per peer, a second's worth at once
 				      * but no less than two datagrams; 0: no limit */
+	uint32_t peer_datagrams_per_s; /* that are read, a second's worth at once; those beyond it
+					* count as lost. At most 1,000,000; 0: no limit */
 	/* Memory, counted in blocks of 128 bytes with their heads. A released run is at most the
 	 * hold and one packet: the rings behind deliver() must be able to take that much when
 	 * empty. ENet has no receiver's window: a hold below twice 64 KiB and a packet can stall a

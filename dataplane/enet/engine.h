@@ -35,7 +35,9 @@
 #define HALF_OPEN_EXPAND      65536u /* bytes that a half-open client may make us decompress */
 #define RETURNING_MS          600000u
 #define DEPARTED_MS           30000u /* a client gives up after that */
-#define DEPARTED_TELL_MS      50u    /* at once, then 0.1, 0.2, 0.4 .. 25.6 s after the end */
+#define DEPARTED_TELL_MS      200u   /* at least, and a round trip: what comes before crossed it */
+#define DEPARTED_TELL_NEW_MS  2000u  /* where none was measured */
+#define DEPARTED_TELL_MAX_MS  8000u
 #define DEPARTED_ANSWERS_MAX  16u
 #define DEPARTED_EXPAND_MAX   576u
 #define VERIFY_AGAIN_MS       250u
@@ -182,14 +184,15 @@ struct peer {
 	/* in */
 	uint8_t pending_count;
 	uint16_t unsequenced_in;
-	uint8_t open; /* 1 + index into sw_enet.open; 0: no datagram of it is open */
-	uint32_t hold_blocks;
+	uint8_t open;        /* 1 + index into sw_enet.open; 0: no datagram of it is open */
+	uint32_t rx_full_us; /* when it may send its whole burst again (rx.c) */
 	struct list held;    /* BLOCK_HELD: complete or assembling */
 	struct list pending; /* BLOCK_PENDING */
 
 	struct channel channel[CHANNELS_INLINE];
 	uint32_t channel_index; /* block of block indices of the further channels; NIL until used */
 	uint8_t ack[ACKS_INLINE][WIRE_ACKNOWLEDGE_BYTES];
+	uint32_t hold_blocks;
 } __attribute__((aligned(64))); /* beside a million others each line and page costs */
 
 /* What they seldom touch. */
@@ -273,12 +276,14 @@ struct departed { /* departed.c */
 	uint64_t left_ms;
 	uint32_t connect_id;
 	uint32_t data;         /* tell: what it is told */
-	uint32_t credit_bytes; /* came and not answered */
+	uint16_t credit_bytes; /* came and not answered */
+	uint16_t tell_ms;      /* tell: after the end, then twice, four times .. as long after it */
 	uint16_t client_id;
 	uint8_t answers;
 	uint8_t session_in : 2, session_out : 2;
 	bool checksum : 1, compressed : 1;
 	bool tell : 1; /* it did not leave by itself */
+	bool told : 1; /* so, when it ended */
 };
 _Static_assert(sizeof(struct departed) == 32, "two to a line");
 #define DEPARTED_WAYS 4u
@@ -332,6 +337,10 @@ struct sw_enet {
 	struct departed *departed;
 	uint32_t departed_mask;
 	uint32_t expand_burst_bytes;
+
+	/* what a peer may send: see peer_may in rx.c */
+	uint32_t rx_cost_us, rx_burst_us; /* of one datagram; of all that may come at once */
+	uint32_t rx_now_us;               /* of this burst; wraps */
 
 	/* pool */
 	uint8_t *blocks;

@@ -1,9 +1,10 @@
 /* flood_test.c: proves that a hundred players who exchange reliable packets notice no flood: of
  * invented CONNECTs, half-open clients that never finish, one source with thousands of connects,
- * repeats, random bytes, truncated fragments, stale and guessed acknowledgements. Nothing of theirs
- * is lost or sent again, nobody is disconnected, no answer is larger than what drew it, and every
- * refused datagram is in exactly one counter of refusals. And that players who drop during a flood
- * of a hundred times the rate of new connects get back in, also when it comes in a player's name.
+ * repeats, random bytes, truncated fragments, stale and guessed acknowledgements, a peer at full
+ * speed. Nothing of theirs is lost or sent again, nobody is disconnected, no answer is larger than
+ * what drew it, and every refused datagram is in exactly one counter of refusals. And that players
+ * who drop during a flood of a hundred times the rate of new connects get back in, also when it
+ * comes in a player's name.
  */
 #include <inttypes.h>
 #include <setjmp.h>
@@ -21,6 +22,7 @@
 #define ROGUE      PLAYERS       /* a connected client that attacks */
 #define NEWCOMER   (PLAYERS + 1) /* connects when the flood is over */
 #define PER_MS     100u
+#define PEER_RATE  2000u
 #define FLOOD_MS   500u
 #define AFTER_MS   4000u /* until half-open entries may be evicted */
 
@@ -161,6 +163,16 @@ static uint32_t stale(uint32_t number, struct sw_enet_addr *from, uint8_t *out)
 	return 12;
 }
 
+/* From a connected client: nothing but valid pings, as fast as they come. */
+static uint32_t full_speed(uint32_t number, struct sw_enet_addr *from, uint8_t *out)
+{
+	uint8_t *p = rogue_header(from, out);
+
+	return (uint32_t)(wire_put_command(p, WIRE_PING | WIRE_ACK_FLAG, WIRE_CONTROL_CHANNEL,
+				  (2 + number) & 0xffff) -
+			  out);
+}
+
 /* A peer id that no client of the player's source address and port has. */
 static uint16_t nobodys_id(uint32_t player)
 {
@@ -227,6 +239,7 @@ static const struct flood {
 	{"truncated fragments", truncated, false, true, SW_ENET_C_NONE},
 	{"unfinished fragments", unfinished, false, true, SW_ENET_C_NONE},
 	{"stale acknowledgements", stale, false, true, SW_ENET_C_NONE},
+	{"a peer at full speed", full_speed, false, true, SW_ENET_C_PEER_RATE},
 	{"in a player's name", in_its_name, true, false, SW_ENET_C_NONE},
 	{"guessed acknowledgements", guessed, true, false, SW_ENET_C_NONE},
 };
@@ -270,6 +283,7 @@ static void one_flood(void **state)
 			.connects_burst = 2000,
 			.source_connects_per_s = 20,
 			.source_connects_burst = 200,
+			.peer_datagrams_per_s = flood->most == SW_ENET_C_PEER_RATE ? PEER_RATE : 0,
 			.pool_bytes = 8 << 20},
 		PLAYERS + 2, PER_SOURCE));
 	crowd_connect_all(&crowd, 0, PLAYERS + 1);

@@ -72,18 +72,33 @@ static void leave_begin(struct sw_enet *e, uint32_t index)
 	peer->flags &= ~(uint32_t)PEER_START_LEAVING;
 }
 
+/* What it sent before it heard of its end comes until a round trip later. Who answers that tells
+ * twice, and a client that has connected again by then takes the second for its new connection. */
+static uint16_t tell_ms(const struct peer *peer)
+{
+	uint32_t ms = peer->rtt_ms + 4 * peer->rtt_variance_ms;
+
+	if (!(peer->flags & PEER_SAMPLED))
+		return DEPARTED_TELL_NEW_MS;
+	return (uint16_t)(ms < DEPARTED_TELL_MS       ? DEPARTED_TELL_MS
+			  : ms > DEPARTED_TELL_MAX_MS ? DEPARTED_TELL_MAX_MS
+						      : ms);
+}
+
 static void remember(struct sw_enet *e, const struct peer *peer, const struct peer_cold *cold)
 {
 	const struct departed who = {
 		.key = departed_key(e, &peer->address, peer->id),
 		.connect_id = peer->connect_id,
 		.data = cold->leave_data,
+		.tell_ms = tell_ms(peer),
 		.client_id = peer->client_id,
 		.session_in = peer->session_in & WIRE_SESSION_MASK,
 		.session_out = peer->session_out & WIRE_SESSION_MASK,
 		.checksum = peer->flags & PEER_CHECKSUM,
 		.compressed = peer->flags & PEER_COMPRESSED,
 		.tell = cold->leave_reason != SW_ENET_GONE_CLIENT,
+		.told = cold->leave_reason != SW_ENET_GONE_TIMEOUT,
 	};
 
 	departed_note(e, &who);

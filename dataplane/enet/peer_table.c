@@ -146,6 +146,7 @@ uint32_t peer_new(struct sw_enet *e, const struct half_open *half)
 		.ack_ms = e->now_ms,
 		.heard_ms = e->now_ms,
 		.bandwidth_epoch_ms = e->now_ms,
+		.rx_full_us = (uint32_t)(e->now_ms * 1000),
 		.throttle = THROTTLE_SCALE,
 		.throttle_limit = THROTTLE_SCALE,
 		.channel_index = NIL,

@@ -211,6 +211,25 @@ static uint32_t plain(
 	return 0;
 }
 
+/* Whether a peer's datagram is within its rate: the token bucket of common/rate.h, in microseconds
+ * that wrap. A few instructions on a line that is there; without a limit the cost is 0. Nothing of
+ * a datagram beyond it is read, so a peer at full speed costs its worker a look at the table for
+ * each. It is charged before the checksum, which is what would cost: whoever can exhaust it in a
+ * peer's name knows address, port, id and session, and needs its rate. */
+static inline bool peer_may(struct sw_enet *e, struct peer *peer)
+{
+	uint32_t ahead = peer->rx_full_us - e->rx_now_us;
+
+	if (ahead > e->rx_burst_us) {
+		/* more than it can ever owe: it is in the past */
+		if (ahead <= e->rx_burst_us + e->rx_cost_us)
+			return false;
+		ahead = 0;
+	}
+	peer->rx_full_us = e->rx_now_us + ahead + e->rx_cost_us;
+	return true;
+}
+
 /* What most datagrams are: one unreliable packet, next on its channel, of a peer in good standing.
  * It is told from all others by a handful of compares and takes half the instructions of the way
  * below, which does the same. False: nothing has been done. */
@@ -243,7 +262,7 @@ static inline bool plain_packet(struct sw_enet *e, struct sw_enet_datagram *d, u
 	channel = &peer->channel[p[1]];
 	unreliable = wire_get16(p + 4);
 	if (wire_get16(p + 2) != channel->in_reliable || unreliable <= channel->in_unreliable ||
-		peer->pending.head != NIL)
+		peer->pending.head != NIL || !peer_may(e, peer))
 		return false;
 	peer->heard_ms = e->now_ms;
 	d->peer_index = index;
@@ -313,6 +332,8 @@ static __attribute__((noinline)) uint32_t datagram(struct sw_enet *e, struct sw_
 			return SW_ENET_C_WRONG_SESSION;
 		if (peer->state == PEER_GONE)
 			return SW_ENET_C_LEAVING;
+		if (!peer_may(e, peer))
+			return SW_ENET_C_PEER_RATE;
 		if (peer->flags & PEER_CHECKSUM || head & WIRE_COMPRESSED) {
 			refusal = plain(e, peer, &data, &bytes, &at);
 			if (refusal)
@@ -343,6 +364,7 @@ void sw_enet_rx(struct sw_enet *e, struct sw_enet_datagram *datagrams, uint32_t 
 	uint32_t found[RX_AHEAD], plain_packets = 0;
 
 	clock_advance(e, now_ms);
+	e->rx_now_us = (uint32_t)(e->now_ms * 1000);
 	for (uint32_t base = 0; base < n; base += RX_AHEAD) {
 		uint32_t some = n - base < RX_AHEAD ? n - base : RX_AHEAD;
 

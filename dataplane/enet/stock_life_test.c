@@ -327,7 +327,7 @@ static void who_was_ended_hears_of_it(void **state)
 		uint32_t data, within_ms;
 	} cases[] = {{BY_US, 0, false, false, 42, 30}, {BY_US, 1, false, false, 42, 1000},
 		{BY_US, 3, false, false, 42, 3000}, {BY_US, 2, true, false, 42, 1500},
-		{BY_US, 2, true, true, 42, 1500}, {OVERSIZE, 2, false, true, 16, 500},
+		{BY_US, 2, true, true, 42, 1500}, {OVERSIZE, 2, false, true, 16, 1500},
 		{TIMED_OUT, 0, false, false, 0, 100}, {TIMED_OUT, 2, true, true, 0, 1500}};
 
 	(void)state;
@@ -359,7 +359,7 @@ static void who_was_ended_hears_of_it(void **state)
 				world_run(world, 1);
 			world->host_count = 0; /* nobody serves it */
 			assert_true(world_until(world, world_all_gone, 40000));
-			world_run(world, 10000);
+			world_run(world, i % 2 ? 10000 : 1); /* told at once, if just given up */
 			assert_int_equal(world->client[0].reason, SW_ENET_GONE_TIMEOUT);
 			world->host_count = 1;
 		}
@@ -371,6 +371,48 @@ static void who_was_ended_hears_of_it(void **state)
 		assert_int_equal(world->client[0].gone_data, cases[i].data);
 		assert_in_range(netsim_now_ms(world->sim) - end_ms, 1, cases[i].within_ms);
 		end(world);
+	}
+}
+
+/* Told to go while it sends, it connects again from the same host, in the same turn in which it
+ * hears of it: what it sent before is on its way to us, and must not draw what would end the new
+ * connection. Over a slow path too, and one that is faster than its round trip says. */
+static void who_was_ended_is_back_at_once(void **state)
+{
+	static const uint32_t delays[] = {1, 10, 60, 250, 900};
+
+	(void)state;
+	for (size_t i = 0; i < 2 * sizeof delays / sizeof *delays; i++) {
+		struct world_config config = {
+			.net = {.delay_min_ms = delays[i / 2], .delay_max_ms = delays[i / 2]},
+			.engine = {.peers_max = 4}};
+		struct world *world = world_with(config, 0);
+		ENetHost *host = world_host(world, 1, false);
+		uint32_t client = world_connect(world, host, 2);
+
+		assert_true(world_until(world, world_all_connected, 5000));
+		if (i % 2) /* the round trip is known */
+			world_run(world, 10000);
+		for (uint32_t life = 0; life < 3; life++) {
+			uint32_t waited = 0;
+
+			assert_int_equal(
+				sw_enet_disconnect(world->engine, world->client[client].handle,
+					SW_ENET_DISCONNECT_NOW, 42, SW_ENET_GONE_LOCAL),
+				0);
+			while (!world->client[client].gone && waited++ < 5000) {
+				world_send_up(world, client, 0, 0, 50); /* each ms */
+				world_run(world, 1);
+			}
+			assert_true(world->client[client].gone);
+			assert_int_equal(world->client[client].gone_data, 42);
+			client = world_connect(world, host, 2);
+			assert_true(world_until(world, world_all_connected, 10000));
+			world_run(world, 4 * delays[i / 2] + 500);
+			assert_false(world->client[client].gone);
+		}
+		assert_int_equal(world_count(world, SW_ENET_C_ENDS_TOLD_AGAIN), 0);
+		leave_all(world);
 	}
 }
 
@@ -429,6 +471,7 @@ int main(void)
 		cmocka_unit_test(the_server_ends_clients),
 		cmocka_unit_test(a_vanished_client_returns),
 		cmocka_unit_test(who_was_ended_hears_of_it),
+		cmocka_unit_test(who_was_ended_is_back_at_once),
 		cmocka_unit_test(slow_peers_are_ended),
 		cmocka_unit_test(oversize_packets_end_the_peer),
 	};

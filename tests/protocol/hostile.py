@@ -823,8 +823,10 @@ def stopped(arena, wanted, child):
     check(arena.metrics.since(arena.start).get("enet_timeouts_total", 0) > 0, "stopped: it timed out")
     before = arena.metrics.read()
     child.send_signal(signal.SIGCONT)
-    rose = arena.metrics.until(before, lambda r: r.get("enet_refused_unknown_peer_total", 0) > 0)
-    check(rose.get("enet_refused_unknown_peer_total", 0) > 0, f"stopped: {time.monotonic() - start:.0f} s later: {rose}")
+    # for 30 s we know whom we gave up, and tell it
+    names = ("enet_refused_leaving_total", "enet_refused_unknown_peer_total")
+    rose = arena.metrics.until(before, lambda r: any(r.get(n, 0) for n in names))
+    check(any(rose.get(n, 0) for n in names), f"stopped: {time.monotonic() - start:.0f} s later: {rose}")
     child.kill()
     child.wait()
     child.stdout.close()
