@@ -366,6 +366,7 @@ struct sim_shard {
 	struct counter_set counter_set;
 	_Atomic uint64_t counters[SIM_COUNTER_COUNT];
 	struct histogram tick_time, stage_time[SIM_STAGES];
+	struct histogram input_time; /* from receive burst to input slot, of those that say when */
 	_Atomic uint64_t last_tick_ns, last_tick_end_ns;
 	struct shard_gauges gauges;
 	uint64_t window_ns, busy_ns; /* of the load: since when, and work since then */
