@@ -62,6 +62,8 @@ struct test_shard {
 	uint32_t tick;               /* of the newest update that any client got */
 	struct test_client *clients; /* [TEST_CLIENTS_MAX], by the index of the peer handle */
 	bool answer_details;         /* play the world thread */
+	uint32_t lose_permille;      /* of WorldUpdates: only that they were sent is noted */
+	uint64_t lose_dice;          /* its generator, with a seed */
 	uint32_t routes, joined, left, refused, refused_reason, stopped;
 	uint64_t left_session;
 	uint32_t transfers;
