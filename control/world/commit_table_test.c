@@ -133,6 +133,26 @@ static void expiry_spares_the_unknown(void **state)
 	commit_table_free(t);
 }
 
+static void a_copy_joins(void **state)
+{
+	struct commit_table *t = commit_table_new(4, 2, 100);
+	struct commit *c = put(t, 1, 1, 0, 1, 1);
+	const uint64_t one[2] = {0, 1}, two[2] = {0, 2}, other[2] = {1, 1};
+
+	(void)state;
+	put(t, 2, 1, 0, 1, 1);
+	assert_ptr_equal(commit_table_find(t, one, 0), c);
+	assert_null(commit_table_find(t, one, 1)); /* of another shard */
+	assert_null(commit_table_find(t, other, 0));
+	TAKE(t, 1, 1);
+	assert_ptr_equal(commit_table_find(t, one, 0), c);
+	commit_table_settle(t, c);
+	assert_null(commit_table_find(t, one, 0)); /* its answer is on the way: ask again */
+	assert_non_null(commit_table_find(t, two, 0));
+	commit_table_release(t, c);
+	commit_table_free(t);
+}
+
 #define CAPACITY   24u
 #define CHARACTERS 7u
 #define STEPS      200000u
@@ -213,6 +233,8 @@ static void any_order_keeps_order(void **state)
 			assert_int_equal(commit_table_has(t, 1, c), has);
 		}
 		assert_false(commit_table_has(t, 2, 1));
+		for (uint32_t i = 0; i < m.count; i++)
+			assert_non_null(commit_table_find(t, m.pending[i].head.request, 0));
 	}
 	commit_table_free(t);
 }
@@ -223,6 +245,7 @@ int main(void)
 		cmocka_unit_test(a_batch_is_the_front),
 		cmocka_unit_test(what_is_sent_behind),
 		cmocka_unit_test(expiry_spares_the_unknown),
+		cmocka_unit_test(a_copy_joins),
 		cmocka_unit_test(any_order_keeps_order),
 	};
 
