@@ -82,6 +82,11 @@ static unsigned rows(const char *text)
 	X(attack)                                                                                  \
 	X(combat_events)                                                                           \
 	X(combat_event)                                                                            \
+	X(pick_up)                                                                                 \
+	X(inventory)                                                                               \
+	X(item_stack)                                                                              \
+	X(move_item)                                                                               \
+	X(drop_item)                                                                               \
 	X(signed_ticket)                                                                           \
 	X(ticket)
 
@@ -207,7 +212,7 @@ static void enums_agree(void **state)
 		const ProtobufCEnumDescriptor *descriptor;
 		const char *heading;
 		unsigned fields;
-	} enums[] = {{&sw__actor_kind__descriptor, "### ActorEnter", 6},
+	} enums[] = {{&sw__actor_kind__descriptor, "### ActorEnter", 8},
 		{&sw__action_refusal__descriptor, "### ActionRefused", 2}};
 
 	(void)state;

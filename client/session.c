@@ -63,6 +63,36 @@ void swc_session_attack(struct swc_session *session, uint32_t actor_id)
 	send_message(session, SW_CHANNEL_SESSION, true, SW_MSG_ATTACK, &attack.base);
 }
 
+void swc_session_pick_up(struct swc_session *session, uint32_t actor_id)
+{
+	Sw__PickUp pick = SW__PICK_UP__INIT;
+
+	pick.actor_id = actor_id;
+	pick.stay = session->stay;
+	send_message(session, SW_CHANNEL_SESSION, true, SW_MSG_PICK_UP, &pick.base);
+}
+
+void swc_session_move_item(struct swc_session *session, uint32_t from, uint32_t to, uint32_t count)
+{
+	Sw__MoveItem move = SW__MOVE_ITEM__INIT;
+
+	move.from = from;
+	move.to = to;
+	move.count = count;
+	move.stay = session->stay;
+	send_message(session, SW_CHANNEL_SESSION, true, SW_MSG_MOVE_ITEM, &move.base);
+}
+
+void swc_session_drop_item(struct swc_session *session, uint32_t slot, uint32_t count)
+{
+	Sw__DropItem drop = SW__DROP_ITEM__INIT;
+
+	drop.slot = slot;
+	drop.count = count;
+	drop.stay = session->stay;
+	send_message(session, SW_CHANNEL_SESSION, true, SW_MSG_DROP_ITEM, &drop.base);
+}
+
 bool swc_session_use_ground(struct swc_session *session, const struct swc_ground *ground)
 {
 	if (session->ground_count == SWC_GROUNDS_MAX)

@@ -184,6 +184,23 @@ static enum swc_refusal on_combat(struct swc_session *session, const Sw__CombatE
 	return SWC_REFUSAL_COUNT;
 }
 
+static enum swc_refusal on_inventory(struct swc_session *session, const Sw__Inventory *message)
+{
+	struct swc_event event = {.type = SWC_EVENT_INVENTORY};
+	struct swc_stack stacks[SWC_STACKS_MAX];
+
+	if (message->n_stacks > SWC_STACKS_MAX)
+		return SWC_REFUSAL_OUT_OF_RANGE;
+	for (size_t i = 0; i < message->n_stacks; i++)
+		stacks[i] = (struct swc_stack){.slot = message->stacks[i]->slot,
+			.item = message->stacks[i]->item,
+			.count = message->stacks[i]->count};
+	event.inventory.stacks = stacks;
+	event.inventory.count = (uint32_t)message->n_stacks;
+	emit(session, &event);
+	return SWC_REFUSAL_COUNT;
+}
+
 static uint64_t distance_mm(int64_t dx, int64_t dy)
 {
 	/* The larger axis: near enough to tell a nudge from a jump. */
@@ -305,9 +322,11 @@ static enum swc_refusal view_enter(
 	actor.appearance = enter->appearance;
 	actor.health = enter->health;
 	actor.health_max = enter->health_max;
+	actor.item = enter->item;
+	actor.count = enter->count;
 	/* A kind that this version does not know is still someone to draw. */
-	actor.kind = enter->kind <= SW__ACTOR_KIND__MONSTER ? (enum swc_actor_kind)enter->kind
-							    : SWC_KIND_NONE;
+	actor.kind = enter->kind <= SW__ACTOR_KIND__LOOT ? (enum swc_actor_kind)enter->kind
+							 : SWC_KIND_NONE;
 	copy_text(actor.name, sizeof(actor.name), enter->name);
 	if (swc_view_find(&session->view, actor.actor_id))
 		event.type = SWC_EVENT_CHANGED;
@@ -370,6 +389,7 @@ HANDLER(detail, Sw__CharacterDetail)
 HANDLER(dialogue, Sw__Dialogue)
 HANDLER(denied, Sw__ActionRefused)
 HANDLER(combat, Sw__CombatEvents)
+HANDLER(inventory, Sw__Inventory)
 
 static const struct {
 	uint8_t type, channel;
@@ -384,6 +404,7 @@ static const struct {
 	{SW_MSG_CHARACTER_DETAIL, SW_CHANNEL_SESSION, &sw__character_detail__descriptor,
 		handle_detail},
 	{SW_MSG_DIALOGUE, SW_CHANNEL_SESSION, &sw__dialogue__descriptor, handle_dialogue},
+	{SW_MSG_INVENTORY, SW_CHANNEL_SESSION, &sw__inventory__descriptor, handle_inventory},
 	{SW_MSG_COMBAT, SW_CHANNEL_EVENTS, &sw__combat_events__descriptor, handle_combat},
 	{SW_MSG_ACTION_REFUSED, SW_CHANNEL_SESSION, &sw__action_refused__descriptor, handle_denied},
 };

@@ -280,6 +280,30 @@ int swc_attack(struct swc_client *client, uint32_t actor_id)
 	return 0;
 }
 
+int swc_pick_up(struct swc_client *client, uint32_t actor_id)
+{
+	if (client->session.state != SWC_PLAYING)
+		return -ENOTCONN;
+	swc_session_pick_up(&client->session, actor_id);
+	return 0;
+}
+
+int swc_move_item(struct swc_client *client, uint32_t from, uint32_t to, uint32_t count)
+{
+	if (client->session.state != SWC_PLAYING)
+		return -ENOTCONN;
+	swc_session_move_item(&client->session, from, to, count);
+	return 0;
+}
+
+int swc_drop_item(struct swc_client *client, uint32_t slot, uint32_t count)
+{
+	if (client->session.state != SWC_PLAYING)
+		return -ENOTCONN;
+	swc_session_drop_item(&client->session, slot, count);
+	return 0;
+}
+
 enum swc_state swc_state(const struct swc_client *client)
 {
 	return client->session.state;

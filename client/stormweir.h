@@ -44,7 +44,7 @@ enum swc_state {
 	SWC_CLOSED,
 };
 
-enum swc_actor_kind { SWC_KIND_NONE, SWC_PLAYER, SWC_NPC, SWC_MONSTER };
+enum swc_actor_kind { SWC_KIND_NONE, SWC_PLAYER, SWC_NPC, SWC_MONSTER, SWC_LOOT };
 
 /* What the client knows of the walls of the map it is on. */
 enum swc_walls {
@@ -64,9 +64,17 @@ struct swc_actor {
 	uint32_t enter_tick;
 	uint32_t appearance;         /* 0xRRGGBB */
 	uint32_t health, health_max; /* of players and monsters; health 0 with health_max: dead */
+	uint32_t item, count;        /* of loot: the item's number, and how many */
 	enum swc_actor_kind kind;
 	char name[SWC_NAME_BYTES];
 };
+
+/* What lies in a slot: 0 to 63 are the bag, 100 to 115 what is worn. */
+struct swc_stack {
+	uint32_t slot, item, count;
+};
+
+#define SWC_STACKS_MAX 80u
 
 /* One's own character. */
 struct swc_self {
@@ -144,6 +152,7 @@ enum swc_event_type {
 	SWC_EVENT_DIALOGUE,      /* .dialogue */
 	SWC_EVENT_ACTION_DENIED, /* .denied */
 	SWC_EVENT_COMBAT,        /* .combat: a blow that one sees */
+	SWC_EVENT_INVENTORY,     /* .inventory: all that the character has, anew */
 	SWC_EVENT_DISCONNECTED,  /* .disconnected; the last event */
 };
 
@@ -174,6 +183,10 @@ struct swc_event {
 			uint32_t damage;
 			uint32_t health; /* that the target has left; 0: this killed it */
 		} combat;
+		struct {
+			const struct swc_stack *stacks; /* [count] */
+			uint32_t count;
+		} inventory;
 		const struct swc_actor *actor;
 		struct {
 			uint32_t tick, entities;
@@ -290,6 +303,13 @@ int swc_click(struct swc_client *client, uint32_t actor_id);
 /* Strike an actor (a monster) once. Others see it as a COMBAT event; or an ACTION_DENIED comes.
  * Returns -ENOTCONN before JOINED and after the end. */
 int swc_attack(struct swc_client *client, uint32_t actor_id);
+
+/* Take loot from the ground; move count (0: all) things between slots; put count things on the
+ * ground. What has changed comes as an INVENTORY event, else an ACTION_DENIED. -ENOTCONN likewise.
+ */
+int swc_pick_up(struct swc_client *client, uint32_t actor_id);
+int swc_move_item(struct swc_client *client, uint32_t from, uint32_t to, uint32_t count);
+int swc_drop_item(struct swc_client *client, uint32_t slot, uint32_t count);
 
 /* Leave in good order: what was sent before is delivered, then ENet disconnects. DISCONNECTED
  * follows. Calling it again does nothing. */

@@ -58,6 +58,26 @@ const char *swc_denied_text(uint32_t reason)
 		return "the map that was the way is full or not served here";
 	case SW__ACTION_REFUSAL__MAP_CLOSED:
 		return "the room that was the way takes nobody any more";
+	case SW__ACTION_REFUSAL__NOT_YOURS:
+		return "somebody else may take it first";
+	case SW__ACTION_REFUSAL__TAKEN:
+		return "somebody is taking it";
+	case SW__ACTION_REFUSAL__BAG_FULL:
+		return "the bag is full";
+	case SW__ACTION_REFUSAL__NO_SUCH_SLOT:
+		return "there is no such slot";
+	case SW__ACTION_REFUSAL__EMPTY_SLOT:
+		return "nothing lies there";
+	case SW__ACTION_REFUSAL__WRONG_SLOT:
+		return "it does not fit there";
+	case SW__ACTION_REFUSAL__NOT_ENOUGH:
+		return "there is less";
+	case SW__ACTION_REFUSAL__BUSY:
+		return "a change is under way";
+	case SW__ACTION_REFUSAL__GROUND_FULL:
+		return "there is no room on the ground";
+	case SW__ACTION_REFUSAL__NOT_KEPT:
+		return "it could not be kept; nothing was changed";
 	case SW__ACTION_REFUSAL__ACTION_REFUSAL_NONE:
 	default:
 		return "a reason that this client does not know";

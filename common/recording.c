@@ -42,7 +42,7 @@ static uint64_t get(const uint8_t **at, uint32_t bytes)
 
 /* ---- the header ---- */
 
-#define HEADER_FIXED (sizeof(magic) + 4 * 4 + 4 * 8 + RECORDING_BUILD_BYTES + CONFIG_PATH_BYTES)
+#define HEADER_FIXED (sizeof(magic) + 4 * 4 + 5 * 8 + RECORDING_BUILD_BYTES + CONFIG_PATH_BYTES)
 _Static_assert(HEADER_FIXED + 8 * CONFIG_MAPS_MAX <= RECORDING_HEADER_MAX, "a header fits");
 
 uint32_t recording_header_write(uint8_t out[RECORDING_HEADER_MAX], const struct recording_header *h)
@@ -56,6 +56,7 @@ uint32_t recording_header_write(uint8_t out[RECORDING_HEADER_MAX], const struct 
 	at = put(at, h->map_count, 4);
 	at = put(at, h->node_seed, 8);
 	at = put(at, h->seed, 8);
+	at = put(at, h->commit_start, 8);
 	at = put(at, h->start_ns, 8);
 	at = put(at, h->config_hash, 8);
 	memcpy(at, h->build, RECORDING_BUILD_BYTES);
@@ -86,6 +87,7 @@ enum recording_fault recording_open(struct recording_reader *reader, const uint8
 	h->map_count = (uint32_t)get(&at, 4);
 	h->node_seed = get(&at, 8);
 	h->seed = get(&at, 8);
+	h->commit_start = get(&at, 8);
 	h->start_ns = get(&at, 8);
 	h->config_hash = get(&at, 8);
 	memcpy(h->build, at, RECORDING_BUILD_BYTES);

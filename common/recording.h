@@ -17,15 +17,16 @@
 #include "common/config.h"
 #include "common/msg.h"
 
-#define RECORDING_VERSION     1u
+#define RECORDING_VERSION     2u
 #define RECORDING_BUILD_BYTES 65u
 
 struct recording_header {
 	uint32_t version;
 	uint32_t shard, workers;
-	uint64_t node_seed; /* of the table of instances */
-	uint64_t seed;      /* of the shard */
-	uint64_t start_ns;  /* mono_ns when it was made */
+	uint64_t node_seed;    /* of the table of instances */
+	uint64_t seed;         /* of the shard */
+	uint64_t commit_start; /* of the shard's commits (sim_links) */
+	uint64_t start_ns;     /* mono_ns when it was made */
 	uint64_t config_hash;
 	uint32_t map_count;
 	uint64_t content_hash[CONFIG_MAPS_MAX]; /* [map_count]: of a map's file and script */

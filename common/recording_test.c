@@ -36,6 +36,7 @@ static size_t make(uint8_t *out)
 		.workers = 2,
 		.node_seed = 5,
 		.seed = 7,
+		.commit_start = 0x1122334455667788,
 		.start_ns = 1000,
 		.config_hash = 0xabc,
 		.map_count = 3,
@@ -70,6 +71,7 @@ static void what_is_written_is_read(void **state)
 	assert_int_equal(h.workers, 2);
 	assert_int_equal(h.node_seed, 5);
 	assert_int_equal(h.seed, 7);
+	assert_true(h.commit_start == 0x1122334455667788);
 	assert_int_equal(h.start_ns, 1000);
 	assert_int_equal(h.config_hash, 0xabc);
 	assert_int_equal(h.map_count, 3);
@@ -164,7 +166,7 @@ static void damage_is_refused_by_name(void **state)
 		enum recording_fault fault;
 	} table[] = {
 		{0, 'X', RECORDING_FAULT_FOREIGN},
-		{8, 2, RECORDING_FAULT_VERSION},
+		{8, RECORDING_VERSION + 1, RECORDING_FAULT_VERSION},
 		{12, 64, RECORDING_FAULT_HEADER},                /* shard */
 		{16, 0, RECORDING_FAULT_HEADER},                 /* workers */
 		{20, 65, RECORDING_FAULT_HEADER},                /* maps */

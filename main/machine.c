@@ -171,8 +171,8 @@ static int build_instances(struct machine *m, uint64_t seed)
 }
 
 /* What each shard records of its inputs, and who writes it down. */
-static int build_recorder(
-	struct machine *m, const char *config_path, uint64_t seed, uint64_t now_ns)
+static int build_recorder(struct machine *m, const char *config_path, uint64_t seed,
+	const uint64_t *commit_start, uint64_t now_ns)
 {
 	struct recorder_source sources[CONFIG_LCORES_MAX];
 	static struct recording_header headers[CONFIG_LCORES_MAX]; /* large */
@@ -185,6 +185,7 @@ static int build_recorder(
 			.workers = m->workers,
 			.node_seed = seed,
 			.seed = seed + s,
+			.commit_start = commit_start[s],
 			.start_ns = now_ns};
 		sim_record_header(m->config, h);
 		snprintf(h->config_path, sizeof(h->config_path), "%s", path ? path : config_path);
@@ -202,7 +203,7 @@ static int build_recorder(
 
 static int build_shards(struct machine *m, const char *config_path)
 {
-	uint64_t now_ns = mono_ns();
+	uint64_t now_ns = mono_ns(), commit_start[CONFIG_LCORES_MAX];
 	uint64_t seed = m->config->simulation.seed;
 	int rc = script_watchdog_start(&m->watchdog, SCRIPT_WATCHDOG_PERIOD_US);
 
@@ -213,10 +214,11 @@ static int build_shards(struct machine *m, const char *config_path)
 	}
 	if (!seed)
 		randombytes_buf(&seed, sizeof(seed));
+	randombytes_buf(commit_start, sizeof(commit_start));
 	sw_log(SW_LOG_INFO, "main", "simulation seed %llu", (unsigned long long)seed);
 	rc = build_instances(m, seed);
 	if (!rc && m->config->simulation.record[0])
-		rc = build_recorder(m, config_path, seed, now_ns);
+		rc = build_recorder(m, config_path, seed, commit_start, now_ns);
 	if (rc)
 		return rc;
 	for (uint32_t s = 0; s < m->shards; s++) {
@@ -231,6 +233,7 @@ static int build_shards(struct machine *m, const char *config_path)
 			.watchdog = m->watchdog,
 			.instances = m->instances,
 			.record = m->record[s],
+			.commit_start = commit_start[s],
 		};
 
 		for (uint32_t w = 0; w < m->workers; w++) {

@@ -36,7 +36,11 @@ enum sw_channel {
 	X(DIALOGUE, 0x46, Dialogue, SERVER)                                                        \
 	X(ACTION_REFUSED, 0x47, ActionRefused, SERVER)                                             \
 	X(ATTACK, 0x48, Attack, CLIENT)                                                            \
-	X(COMBAT, 0x49, CombatEvents, SERVER)
+	X(COMBAT, 0x49, CombatEvents, SERVER)                                                      \
+	X(PICK_UP, 0x4a, PickUp, CLIENT)                                                           \
+	X(INVENTORY, 0x4b, Inventory, SERVER)                                                      \
+	X(MOVE_ITEM, 0x4c, MoveItem, CLIENT)                                                       \
+	X(DROP_ITEM, 0x4d, DropItem, CLIENT)
 
 #define SW_MESSAGE_ENUM(name, value, message, who) SW_MSG_##name = value,
 enum sw_message_type { SW_MESSAGE_TYPES(SW_MESSAGE_ENUM) };

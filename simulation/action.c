@@ -1,7 +1,9 @@
 #include "simulation/action.h"
 
 #include "proto/client.pb-c.h"
+#include "simulation/bag.h"
 #include "simulation/combat.h"
+#include "simulation/loot.h"
 #include "simulation/npc.h"
 #include "simulation/send.h"
 
@@ -44,6 +46,18 @@ uint32_t sim_action_do(struct sim_shard *s, struct sim_map *m, const struct sim_
 	case SW_MSG_ATTACK:
 		refusal = sim_attack(m, action->slot, action->actor_id);
 		cost += SIM_COST_BLOW;
+		break;
+	case SW_MSG_PICK_UP:
+		refusal = sim_loot_pick(m, action->slot, action->actor_id);
+		cost += SIM_COST_BLOW;
+		break;
+	case SW_MSG_MOVE_ITEM:
+		refusal = sim_bag_move(m, action->slot, action->from, action->to, action->count);
+		cost += SIM_COST_SEND;
+		break;
+	case SW_MSG_DROP_ITEM:
+		refusal = sim_bag_drop(m, action->slot, action->from, action->count);
+		cost += SIM_COST_SEND;
 		break;
 	default:
 		refusal = click(m, action->slot, action->actor_id, &cost);

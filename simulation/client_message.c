@@ -168,6 +168,54 @@ static enum sim_parse parse_attack(ProtobufCAllocator *allocator, const uint8_t 
 	return SIM_PARSE_OK;
 }
 
+static enum sim_parse parse_pick_up(ProtobufCAllocator *allocator, const uint8_t *bytes,
+	uint32_t count, struct sim_client_message *out)
+{
+	const Sw__PickUp *pick;
+
+	if (count > SIM_ACTION_BYTES_MAX)
+		return SIM_PARSE_OVERSIZE;
+	pick = sw__pick_up__unpack(allocator, count, bytes);
+	if (!pick)
+		return SIM_PARSE_UNDECODABLE;
+	out->actor_id = pick->actor_id;
+	out->stay = pick->stay;
+	return SIM_PARSE_OK;
+}
+
+static enum sim_parse parse_move_item(ProtobufCAllocator *allocator, const uint8_t *bytes,
+	uint32_t count, struct sim_client_message *out)
+{
+	const Sw__MoveItem *move;
+
+	if (count > SIM_ACTION_BYTES_MAX)
+		return SIM_PARSE_OVERSIZE;
+	move = sw__move_item__unpack(allocator, count, bytes);
+	if (!move)
+		return SIM_PARSE_UNDECODABLE;
+	out->from = move->from;
+	out->to = move->to;
+	out->item_count = move->count;
+	out->stay = move->stay;
+	return SIM_PARSE_OK;
+}
+
+static enum sim_parse parse_drop_item(ProtobufCAllocator *allocator, const uint8_t *bytes,
+	uint32_t count, struct sim_client_message *out)
+{
+	const Sw__DropItem *drop;
+
+	if (count > SIM_ACTION_BYTES_MAX)
+		return SIM_PARSE_OVERSIZE;
+	drop = sw__drop_item__unpack(allocator, count, bytes);
+	if (!drop)
+		return SIM_PARSE_UNDECODABLE;
+	out->from = drop->slot;
+	out->item_count = drop->count;
+	out->stay = drop->stay;
+	return SIM_PARSE_OK;
+}
+
 typedef enum sim_parse parse_fn(ProtobufCAllocator *allocator, const uint8_t *bytes, uint32_t count,
 	struct sim_client_message *out);
 
@@ -179,6 +227,12 @@ static parse_fn *action_parser(uint8_t type)
 		return parse_click;
 	case SW_MSG_ATTACK:
 		return parse_attack;
+	case SW_MSG_PICK_UP:
+		return parse_pick_up;
+	case SW_MSG_MOVE_ITEM:
+		return parse_move_item;
+	case SW_MSG_DROP_ITEM:
+		return parse_drop_item;
 	default:
 		return NULL;
 	}

@@ -22,11 +22,12 @@ enum sim_parse { SIM_PARSE_REFUSALS(SIM_PARSE_ENUM) SIM_PARSE_OK };
 #define SIM_INPUTS_MAX       8u
 
 struct sim_client_message {
-	uint8_t type;                   /* SW_MSG_INPUT, CLICK, ATTACK */
+	uint8_t type; /* SW_MSG_INPUT, or an action: CLICK, ATTACK, PICK_UP, MOVE_ITEM, DROP_ITEM */
 	uint32_t first_sequence, count; /* INPUT */
 	int8_t dx[SIM_INPUTS_MAX], dy[SIM_INPUTS_MAX];
-	uint32_t actor_id; /* CLICK, ATTACK */
-	uint32_t stay;     /* Joined.stay, as the client names it */
+	uint32_t actor_id;             /* CLICK, ATTACK, PICK_UP */
+	uint32_t from, to, item_count; /* MOVE_ITEM, DROP_ITEM: slots */
+	uint32_t stay;                 /* Joined.stay, as the client names it */
 };
 
 /* Decodes one message as it came from the dataplane, type byte first. memory[SIM_PARSE_MEMORY],

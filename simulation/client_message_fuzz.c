@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "common/check.h"
+#include "common/commit.h"
 #include "common/mono.h"
 #include "proto/client.pb-c.h"
 #include "proto/message_types.h"
@@ -74,6 +75,9 @@ static void check_sent(const struct msg *m)
 	case SW_MSG_CHARACTER_DETAIL:
 		message = sw__character_detail__unpack(NULL, count, bytes);
 		break;
+	case SW_MSG_INVENTORY:
+		message = sw__inventory__unpack(NULL, count, bytes);
+		break;
 	case SW_MSG_COMBAT:
 		message = sw__combat_events__unpack(NULL, count, bytes);
 		break;
@@ -95,18 +99,6 @@ static void discard(struct msg_ring *ring)
 			check_sent(m);
 }
 
-static void pass(uint32_t ms)
-{
-	for (; ms; ms--) {
-		now_ns += NS_PER_MS;
-		while (sim_shard_step(shard, now_ns))
-			;
-		discard(links.to_dataplane[0]);
-		discard(links.to_control);
-		discard(links.to_world);
-	}
-}
-
 static void tell(enum msg_type type, struct msg_ring *ring, uint64_t peer, uint8_t channel,
 	const void *bytes, uint32_t count)
 {
@@ -115,6 +107,72 @@ static void tell(enum msg_type type, struct msg_ring *ring, uint64_t peer, uint8
 	memcpy(msg_begin(message.slot, type, peer, count), bytes, count);
 	message.slot->channel = channel;
 	CHECK(msg_ring_push(ring, message.slot));
+}
+
+/* The world thread's side: everybody owns two stacks, and every change is kept. */
+static void answer_world(void)
+{
+	static const struct msg_slot slots[2] = {{.slot = 0, .item = 1, .count = 5},
+		{.slot = 3, .item = 2, .count = 1, .serial = 77}};
+	uint32_t popped;
+
+	while ((popped = msg_ring_pop(links.to_world, batch[0].slot, 2 * MSG_SLOTS_MAX))) {
+		for (const struct msg *m = batch[0].slot; m < batch[0].slot + popped;
+			m = msg_next(m)) {
+			struct msg_detail_query query;
+			struct msg_commit commit;
+			struct msg_detail_result detail = {.level = 1, .slots = 2};
+			struct msg_commit_result done = {.result = COMMIT_RESULT_OK};
+			uint8_t bytes[sizeof(detail) + sizeof(slots)];
+
+			if (m->type == MSG_DETAIL_QUERY) {
+				memcpy(&query, msg_payload(m), sizeof(query));
+				detail.request = query.request;
+				detail.character_id = query.character_id;
+				memcpy(bytes, &detail, sizeof(detail));
+				memcpy(bytes + sizeof(detail), slots, sizeof(slots));
+				tell(MSG_DETAIL_RESULT, links.from_world, 0, 0, bytes,
+					sizeof(bytes));
+			} else if (m->type == MSG_COMMIT) {
+				memcpy(&commit, msg_payload(m), sizeof(commit));
+				memcpy(done.request, commit.request, sizeof(done.request));
+				tell(MSG_COMMIT_RESULT, links.from_world, 0, 0, &done,
+					sizeof(done));
+			}
+		}
+	}
+}
+
+/* What lies on the ground and in the hostile one's slots is what it came with. */
+static void check_things(const struct sim_player *hostile)
+{
+	struct sim_map *m = shard->maps[0];
+	uint32_t slot = (uint32_t)(hostile - m->players_table);
+	uint64_t first = 0, second = 0;
+
+	for (uint32_t i = 0; i < COMMIT_SLOTS_MAX; i++) {
+		first += m->bags[slot].stack[i].item == 1 ? m->bags[slot].stack[i].count : 0;
+		second += m->bags[slot].stack[i].item == 2 ? m->bags[slot].stack[i].count : 0;
+	}
+	for (uint32_t i = 0; i < m->loot_slots; i++) {
+		if (m->loot[i].state != SIM_LOOT_LIES || m->loot[i].expires_beat <= m->beat)
+			continue;
+		first += m->loot[i].item == 1 ? m->loot[i].count : 0;
+		second += m->loot[i].item == 2 ? m->loot[i].count : 0;
+	}
+	CHECK(first >= 5 && second >= 1); /* more: others before it have left things */
+}
+
+static void pass(uint32_t ms)
+{
+	for (; ms; ms--) {
+		now_ns += NS_PER_MS;
+		while (sim_shard_step(shard, now_ns))
+			;
+		discard(links.to_dataplane[0]);
+		discard(links.to_control);
+		answer_world();
+	}
 }
 
 static void join(uint64_t peer)
@@ -199,8 +257,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		CHECK((uint32_t)abs(e->x_mm - 32000) <= beats * step_mm);
 		CHECK((uint32_t)abs(e->y_mm - 32000) <= beats * step_mm);
 	}
+	pass(150); /* what it asked for last is done */
+	if (player(hostile, &e))
+		check_things(player(hostile, &e));
 	CHECK(player(quiet, &e) && e->x_mm == 32000 && e->y_mm == 32000);
 	CHECK(player(quiet, &e)->malformed == 0);
+	CHECK(shard->maps[0]->commit_free_count == shard->maps[0]->commits_max);
 	tell(MSG_PEER_GONE, links.from_dataplane[0], hostile, 0, "\0\0\0\0\0\0\0", 8);
 	tell(MSG_PEER_GONE, links.from_dataplane[0], quiet, 0, "\0\0\0\0\0\0\0", 8);
 	pass(150);

@@ -13,6 +13,9 @@ static uint32_t record(uint64_t *seed, uint32_t sequence, uint8_t *out)
 	Sw__InputBatch input = SW__INPUT_BATCH__INIT;
 	Sw__Click click = SW__CLICK__INIT;
 	Sw__Attack attack = SW__ATTACK__INIT;
+	Sw__PickUp pick = SW__PICK_UP__INIT;
+	Sw__MoveItem move = SW__MOVE_ITEM__INIT;
+	Sw__DropItem drop = SW__DROP_ITEM__INIT;
 	uint32_t count, damage = sim_random_below(seed, 3);
 
 	input.first_sequence = sequence;
@@ -26,11 +29,29 @@ static uint32_t record(uint64_t *seed, uint32_t sequence, uint8_t *out)
 	}
 	click.actor_id = sim_random_below(seed, 30);
 	out[0] = (uint8_t)sim_random(seed);
-	attack.actor_id = click.actor_id;
+	out[0] = (uint8_t)((out[0] & ~3) | SW_CHANNEL_SESSION);
 	if (!sim_random_below(seed, 5)) {
-		out[0] = (uint8_t)((out[0] & ~3) | SW_CHANNEL_SESSION);
-		out[2] = SW_MSG_ATTACK;
-		count = 1 + (uint32_t)sw__attack__pack(&attack, out + 3);
+		attack.actor_id = pick.actor_id = click.actor_id;
+		move.from = drop.slot = sim_random_below(seed, 120);
+		move.to = sim_random_below(seed, 120);
+		move.count = drop.count = sim_random_below(seed, 3);
+		switch (sim_random_below(seed, 4)) {
+		case 0:
+			out[2] = SW_MSG_ATTACK;
+			count = 1 + (uint32_t)sw__attack__pack(&attack, out + 3);
+			break;
+		case 1:
+			out[2] = SW_MSG_PICK_UP;
+			count = 1 + (uint32_t)sw__pick_up__pack(&pick, out + 3);
+			break;
+		case 2:
+			out[2] = SW_MSG_MOVE_ITEM;
+			count = 1 + (uint32_t)sw__move_item__pack(&move, out + 3);
+			break;
+		default:
+			out[2] = SW_MSG_DROP_ITEM;
+			count = 1 + (uint32_t)sw__drop_item__pack(&drop, out + 3);
+		}
 	} else if (sim_random_below(seed, 5)) {
 		out[0] = (uint8_t)((out[0] & ~3) | SW_CHANNEL_WORLD);
 		out[2] = SW_MSG_INPUT;

@@ -2,10 +2,13 @@
 
 #include "common/check.h"
 #include "proto/client.pb-c.h"
+#include "simulation/commit.h"
 #include "simulation/entity.h"
 #include "simulation/events.h"
 #include "simulation/grounds.h"
+#include "simulation/loot.h"
 #include "simulation/monster.h"
+#include "simulation/portal.h"
 #include "simulation/portal.h"
 #include "simulation/random.h"
 #include "simulation/rules/combat.h"
@@ -19,12 +22,28 @@ void sim_body_player(struct sim_map *m, uint32_t slot, bool heal)
 {
 	const struct sim_level *level = sim_game_level(m->game, m->purses[slot].experience);
 	struct sim_body *body = &m->bodies[slot];
+	uint32_t attack = level->attack, defence = 0;
+	uint32_t range_mm = SIM_FIST_RANGE_MM, cooldown_ms = SIM_FIST_COOLDOWN_MS;
 
 	body->health_max = level->health;
-	body->attack = (uint16_t)level->attack;
-	body->defence = 0;
-	body->range_mm = SIM_FIST_RANGE_MM;
-	body->cooldown_beats = (uint16_t)sw_combat_ticks(SIM_FIST_COOLDOWN_MS, m->config.tick_hz);
+	for (uint32_t i = COMMIT_BAG_SLOTS; i < COMMIT_SLOTS_MAX; i++) {
+		const struct sim_stack *stack = &m->bags[slot].stack[i];
+		const struct sim_item *item =
+			stack->count ? sim_game_item(m->game, stack->item) : NULL;
+
+		if (!item)
+			continue;
+		attack += item->attack;
+		defence += item->defence;
+		if (item->range_mm) {
+			range_mm = item->range_mm;
+			cooldown_ms = item->cooldown_ms;
+		}
+	}
+	body->attack = (uint16_t)(attack < UINT16_MAX ? attack : UINT16_MAX);
+	body->defence = (uint16_t)(defence < UINT16_MAX ? defence : UINT16_MAX);
+	body->range_mm = range_mm;
+	body->cooldown_beats = (uint16_t)sw_combat_ticks(cooldown_ms, m->config.tick_hz);
 	if (heal || body->health > body->health_max)
 		body->health = body->health_max;
 }
@@ -126,7 +145,10 @@ static void reward(struct sim_map *m, uint32_t slot, uint32_t killer)
 	if (owner == SIM_NONE || !sim_is_present(m, owner) ||
 		m->entities[owner].generation != lair->owner_generation)
 		owner = killer;
-	if (owner == SIM_NONE || !sim_is_player(m, owner) || !sim_is_present(m, owner))
+	if (owner != SIM_NONE && (!sim_is_player(m, owner) || !sim_is_present(m, owner)))
+		owner = SIM_NONE;
+	sim_loot_fall(m, slot, kind, owner);
+	if (owner == SIM_NONE)
 		return;
 	m->purses[owner].gold_due += gold;
 	m->purses[owner].experience_due += kind->experience;
@@ -199,6 +221,7 @@ static void player_back(struct sim_map *m, uint32_t slot)
 	struct sim_player *p = sim_player(m, slot);
 
 	sim_spawn_place(m, &e->x_mm, &e->y_mm);
+	sim_portal_arrive(m, slot);
 	e->moving_mm_per_s = 0;
 	p->input_count = 0; /* meant for where it fell */
 	sim_entity_touch(m, slot);
@@ -214,7 +237,10 @@ static uint32_t player_second(struct sim_map *m, uint32_t slot)
 {
 	struct sim_body *body = &m->bodies[slot];
 
-	if (!sim_is_present(m, slot) || body->health == body->health_max)
+	if (!sim_is_present(m, slot))
+		return SIM_COST_SLOT;
+	sim_commit_gains(m, slot);
+	if (body->health == body->health_max)
 		return SIM_COST_SLOT;
 	if (!body->health) {
 		if ((int32_t)(m->beat - body->back_beat) < 0)
@@ -247,16 +273,21 @@ static uint32_t monster_second(struct sim_map *m, uint32_t i)
 bool sim_revive(struct sim_map *m, struct sim_slice *slice)
 {
 	uint32_t hz = m->config.tick_hz, fighters = m->player_slots + m->monster_slots;
+	uint32_t all = fighters + m->loot_slots;
 
 	if (!m->cursor)
 		m->cursor = m->beat % hz + 1; /* counted from 1: 0 is the beginning */
-	for (; m->cursor <= fighters; m->cursor += hz) {
+	for (; m->cursor <= all; m->cursor += hz) {
 		uint32_t i = m->cursor - 1;
 
 		if (slice->left <= 0)
 			return false;
-		slice->left -= i < m->player_slots ? player_second(m, i)
-						   : monster_second(m, i - m->player_slots);
+		if (i < m->player_slots)
+			slice->left -= player_second(m, i);
+		else if (i < fighters)
+			slice->left -= monster_second(m, i - m->player_slots);
+		else
+			slice->left -= sim_loot_second(m, i - fighters);
 	}
 	return true;
 }

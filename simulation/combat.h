@@ -53,11 +53,12 @@ void sim_strike(struct sim_map *m, uint32_t attacker, uint32_t target);
  * too. Stages 5 and 6. */
 void sim_hurt(struct sim_map *m, uint32_t attacker, uint32_t target, uint32_t damage);
 
-/* Stage 1: monsters that died vanish. Resumable at m->cursor. */
+/* Stage 1: monsters that died, and loot that is gone, vanish. Resumable at m->cursor. */
 bool sim_fallen(struct sim_map *m, struct sim_slice *slice);
 
-/* Stage 1: who was dead long enough comes back, and unhurt players mend; each slot is looked at
- * once a second. Resumable at m->cursor, which begins at 0. */
+/* Stage 1: who was dead long enough comes back, unhurt players mend, what they earned is asked for,
+ * and what lay on the ground too long goes; each slot is looked at once a second. Resumable at
+ * m->cursor, which begins at 0. */
 bool sim_revive(struct sim_map *m, struct sim_slice *slice);
 
 #endif

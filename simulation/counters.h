@@ -34,7 +34,17 @@
 	X(NO_SIGHT,      "no_sight",      "action refused: a wall is between")                     \
 	X(SAFE_ZONE,     "safe_zone",     "attack refused: one of the two stands in a safe zone") \
 	X(MAP_FULL,      "map_full",      "a way refused: the other map is full or not served here") \
-	X(MAP_CLOSED,    "map_closed",    "a way refused: the room takes nobody any more")
+	X(MAP_CLOSED,    "map_closed",    "a way refused: the room takes nobody any more") \
+	X(NOT_YOURS, "not_yours", "pick-up refused: somebody else may take it first") \
+	X(TAKEN, "taken", "pick-up refused: somebody is taking it") \
+	X(BAG_FULL, "bag_full", "pick-up refused: no slot of the bag takes it") \
+	X(NO_SUCH_SLOT, "no_such_slot", "action refused: there is no such slot, or it is twice the same") \
+	X(EMPTY_SLOT, "empty_slot", "action refused: nothing lies in the slot") \
+	X(WRONG_SLOT, "wrong_slot", "move refused: the item does not fit there") \
+	X(NOT_ENOUGH, "not_enough", "action refused: there is less in the slot") \
+	X(BUSY, "busy", "action refused: the slot is being changed, or too much is under way") \
+	X(GROUND_FULL, "ground_full", "drop refused: no place on the ground is free") \
+	X(NOT_KEPT, "not_kept", "action refused by the database")
 
 #define SIM_COUNTERS(X)                                                                            \
 	X(PLAYERS,            "players",            COUNTER_GAUGE, "players on this shard's maps")                        \
@@ -70,6 +80,16 @@
 	X(PLAYERS_BACK,       "players_back",       COUNTER_SUM,   "players that stood up again")                         \
 	X(COMBAT_EVENTS,      "combat_events",      COUNTER_SUM,   "blows told to observers")                             \
 	X(COMBAT_EVENTS_CUT,  "combat_events_cut",  COUNTER_SUM,   "blows not told: more happened in one tick than is told to one observer") \
+	X(COMMITS,            "commits",            COUNTER_SUM,   "changes of what players own, asked of the world thread") \
+	X(COMMITS_REFUSED,    "commits_refused",    COUNTER_SUM,   "commits that the database refused; the details are loaded again") \
+	X(COMMITS_HELD,       "commits_held",       COUNTER_SUM,   "commits not asked: the world ring was full")          \
+	X(COMMITS_STALE,      "commits_stale",      COUNTER_SUM,   "answers to commits of players that had left")         \
+	X(COMMITS_GIVEN_UP,   "commits_given_up",   COUNTER_SUM,   "commits that a leaving player did not wait for any longer") \
+	X(SLOTS_ODD,          "slots_odd",          COUNTER_SUM,   "stored slots that cannot be shown: of no known place or count") \
+	X(LOOT_FELL,          "loot_fell",          COUNTER_SUM,   "things that came to lie on the ground")               \
+	X(LOOT_TAKEN,         "loot_taken",         COUNTER_SUM,   "things picked up")                                    \
+	X(LOOT_EXPIRED,       "loot_expired",       COUNTER_SUM,   "things on the ground that nobody took in time")       \
+	X(LOOT_LOST,          "loot_lost",          COUNTER_SUM,   "drops of monsters for which no place on the ground was free") \
 	X(ACTIONS_DROPPED,    "actions_dropped",    COUNTER_SUM,   "actions beyond the answers a player gets in one tick") \
 	X(DETAIL_QUERIES,     "detail_queries",     COUNTER_SUM,   "lazy joins asked of the world thread")                \
 	X(DETAIL_RESULTS,     "detail_results",     COUNTER_SUM,   "lazy joins done")                                     \

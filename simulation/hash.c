@@ -57,7 +57,17 @@ static uint64_t hash_fights(uint64_t h, const struct sim_map *m, uint32_t part, 
 	for (uint32_t slot = part; slot < m->player_slots; slot += parts) {
 		h = mix(h, (uint64_t)m->purses[slot].gold_due);
 		h = mix(h, (uint64_t)m->purses[slot].experience_due);
+		h = mix(h, (uint64_t)m->bags[slot].commits << 32 | m->bags[slot].loads);
+		for (uint32_t i = 0; i < COMMIT_SLOTS_MAX; i++)
+			if (m->bags[slot].stack[i].count)
+				h = mix(h, (uint64_t)i << 57 ^
+						   (uint64_t)m->bags[slot].stack[i].item << 26 ^
+						   m->bags[slot].stack[i].count);
 	}
+	for (uint32_t i = 0; i < m->loot_slots; i++)
+		if (m->loot[i].state != SIM_LOOT_FREE)
+			h = mix(h, (uint64_t)m->loot[i].item << 32 ^ m->loot[i].count << 8 ^
+					   m->loot[i].state);
 	return h;
 }
 

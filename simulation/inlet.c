@@ -3,7 +3,7 @@
 #include "common/commit.h"
 #include "common/log_events.h"
 #include "simulation/client_message.h"
-#include "simulation/cycles.h"
+#include "simulation/commit.h"
 #include "simulation/instance.h"
 #include "simulation/life.h"
 #include "simulation/list.h"
@@ -59,15 +59,6 @@ static void take_inputs(
 	}
 }
 
-/* What a cycle takes is not known before the first tick has ended. */
-static void time_input(struct sim_shard *s, const struct msg *message)
-{
-	uint32_t cycles = (uint32_t)sim_cycles() - message->received;
-
-	if (s->ns_per_cycle > 0)
-		histogram_add(&s->input_time, (uint64_t)((double)cycles * s->ns_per_cycle));
-}
-
 static void take_action(struct sim_shard *s, struct sim_map *m, uint32_t slot,
 	const struct sim_client_message *message)
 {
@@ -83,6 +74,9 @@ static void take_action(struct sim_shard *s, struct sim_map *m, uint32_t slot,
 		.generation = m->entities[slot].generation,
 		.type = message->type,
 		.actor_id = message->actor_id,
+		.from = message->from,
+		.to = message->to,
+		.count = message->item_count,
 	};
 }
 
@@ -122,13 +116,10 @@ static void from_client(struct sim_shard *s, const struct msg *message)
 			sim_send_refused(s, m, slot, parsed.type, SW__ACTION_REFUSAL__LEFT_MAP);
 		return;
 	}
-	if (parsed.type == SW_MSG_INPUT) {
+	if (parsed.type == SW_MSG_INPUT)
 		take_inputs(s, p, &parsed);
-		if (message->received)
-			time_input(s, message);
-	} else {
+	else
 		take_action(s, m, slot, &parsed);
-	}
 }
 
 static void peer_gone(struct sim_shard *s, uint64_t peer)
@@ -264,6 +255,13 @@ static uint32_t from_world(struct sim_shard *s, const struct msg *message)
 	uint32_t slot = SIM_NONE;
 	struct sim_player *p;
 
+	if (message->type == MSG_COMMIT_RESULT) {
+		struct msg_commit_result answer;
+
+		memcpy(&answer, msg_payload(message), sizeof(answer));
+		sim_commit_answered(s, &answer);
+		return SIM_COST_MESSAGE;
+	}
 	if (message->type != MSG_DETAIL_RESULT ||
 		!msg_detail_read(message, &result, &slots, &quests)) {
 		sim_count(s, SIM_MESSAGES_UNKNOWN, 1);
@@ -285,6 +283,8 @@ static uint32_t from_world(struct sim_shard *s, const struct msg *message)
 	p->level = result.level;
 	p->gold = result.gold;
 	m->purses[slot].experience = result.experience;
+	if (result.result == MSG_LOAD_OK)
+		sim_bag_load(m, slot, slots, result.slots);
 	p->appearance = result.appearance & 0xffffff;
 	sim_lazy_push(m, &m->arrived, slot);
 	return SIM_COST_MESSAGE;

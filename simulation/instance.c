@@ -14,6 +14,10 @@
 #include "simulation/random.h"
 #include "simulation/state.h"
 
+/* Places on a map's ground: some, and one for each monster up to so many. */
+#define LOOT_SLOTS_MIN  64u
+#define LOOT_SLOTS_MORE 4096u
+
 struct definition {
 	char *source; /* the script's text, read once: all instances run the same; NULL: none */
 	size_t source_bytes;
@@ -62,8 +66,9 @@ static void *take(struct layout *layout, size_t bytes)
 }
 
 /* The sum: what each table of a map takes. P player slots (players_max, an eighth and 64 more for
- * those that have left and are still known), N NPCs, M monsters, E = P + N + M, C cells. Beside it
- * an instance has its script's arena (simulation.script_memory) and about 340 KiB of the VM. */
+ * those that have left and are still known), N NPCs, M monsters, L places for loot (64 + M, at most
+ * 4,160), E = P + N + M + L, C cells. Beside it an instance has its script's arena
+ * (simulation.script_memory) and about 340 KiB of the VM. */
 static void lay_out_map(struct layout *l, struct sim_map *m)
 {
 	size_t slots = m->slots, players = m->player_slots;
@@ -75,9 +80,15 @@ static void lay_out_map(struct layout *l, struct sim_map *m)
 	m->monsters = take(l, (size_t)m->monster_slots * sizeof(*m->monsters)); /* M x 16 B */
 	m->lairs = take(l, (size_t)m->monster_slots * sizeof(*m->lairs));       /* M x 20 B */
 	m->bodies = take(l, slots * sizeof(*m->bodies));                        /* E x 32 B */
-	m->purses = take(l, players * sizeof(*m->purses));                      /* P x 24 B */
-	m->fallen = take(l, slots * sizeof(*m->fallen));                        /* E x 4 B */
-	m->events = take(l, SIM_EVENTS_MAX * sizeof(*m->events));               /* 40 KiB */
+	m->purses = take(l, players * sizeof(*m->purses));                      /* P x 32 B */
+	m->bags = take(l, players * sizeof(*m->bags));                          /* P x 1.3 KiB */
+	m->commits = take(l, (size_t)m->commits_max * sizeof(*m->commits));     /* 2 P x 144 B */
+	m->commit_free = take(l, (size_t)m->commits_max * sizeof(*m->commit_free)); /* 2 P x 4 B */
+	m->answered = take(l, (size_t)m->commits_max * sizeof(*m->answered));       /* 2 P x 4 B */
+	m->loot = take(l, (size_t)m->loot_slots * sizeof(*m->loot));                /* L x 48 B */
+	m->coming = take(l, (size_t)m->loot_slots * sizeof(*m->coming));            /* L x 4 B */
+	m->fallen = take(l, slots * sizeof(*m->fallen));                            /* E x 4 B */
+	m->events = take(l, SIM_EVENTS_MAX * sizeof(*m->events));                   /* 40 KiB */
 	m->cell_events =
 		take(l, (size_t)m->columns * m->rows * sizeof(*m->cell_events)); /* C x 8 B */
 	m->cells = take(l, (size_t)m->columns * m->rows * sizeof(*m->cells));    /* C x 16 B */
@@ -118,7 +129,10 @@ static void size_map(struct sim_map *m, const struct sw_ground *ground)
 				     ((SIM_CELL_RADIUS + 1) * cell_mm + 2 * m->margin_mm));
 	m->player_slots = config->players_max + config->players_max / 8 + 64;
 	m->monster_slots = config->monsters + (ground ? ground->monsters : 0);
-	m->slots = m->player_slots + m->npc_slots + m->monster_slots;
+	m->loot_slots = LOOT_SLOTS_MIN +
+			(m->monster_slots < LOOT_SLOTS_MORE ? m->monster_slots : LOOT_SLOTS_MORE);
+	m->commits_max = 2 * m->player_slots;
+	m->slots = m->player_slots + m->npc_slots + m->monster_slots + m->loot_slots;
 	m->known_words = (m->slots + 63) / 64;
 	m->actions_max = 2 * m->player_slots;
 	m->period_ns = NS_PER_S / config->tick_hz;
@@ -133,6 +147,9 @@ static void fill_map(struct sim_map *m)
 	for (uint32_t i = 0; i < m->player_slots; i++)
 		m->free_slots[i] = i;
 	m->free_count = m->player_slots;
+	for (uint32_t i = 0; i < m->commits_max; i++)
+		m->commit_free[i] = m->commits_max - 1 - i;
+	m->commit_free_count = m->commits_max;
 	for (uint32_t i = 0; i < m->monster_slots; i++)
 		sim_monster_first(m, i);
 }

@@ -4,6 +4,7 @@
 #include "common/log_events.h"
 #include "proto/client.pb-c.h"
 #include "simulation/combat.h"
+#include "simulation/commit.h"
 #include "simulation/entity.h"
 #include "simulation/interest.h"
 #include "simulation/list.h"
@@ -147,6 +148,7 @@ static void place(struct sim_shard *s, struct sim_map *m, uint32_t slot)
 	p->state = SIM_PLAYER_PRESENT;
 	m->bodies[slot] = (struct sim_body){.ready_beat = m->beat, .hurt_beat = m->beat};
 	m->purses[slot] = (struct sim_purse){0};
+	m->bags[slot] = (struct sim_bag){0};
 	sim_body_player(m, slot, true);
 	sim_entity_appear(m, slot, SIM_PLAYER, x_mm, y_mm, p->join_heading);
 	sim_portal_arrive(m, slot);
@@ -171,7 +173,7 @@ static void transfer_drop(struct sim_shard *s, struct sim_map *m, uint32_t slot)
 	struct sim_player *p = sim_player(m, slot);
 
 	p->transferring = false;
-	p->owed &= (uint8_t) ~(SIM_OWE_UNROUTE | SIM_OWE_TRANSFER);
+	p->owed &= (uint16_t) ~(SIM_OWE_UNROUTE | SIM_OWE_TRANSFER);
 	p->owed |= SIM_OWE_LEFT;
 	seat_give(s, m, slot);
 }
@@ -183,11 +185,11 @@ static void leave(struct sim_shard *s, struct sim_map *m, uint32_t slot)
 	if (m->match.rule)
 		m->match.rule->left(m, m->match.state, slot);
 	p->state = SIM_PLAYER_LEAVING;
-	p->owed &= (uint8_t) ~(SIM_OWE_ROUTE | SIM_OWE_JOINED);
+	p->owed &= (uint16_t) ~(SIM_OWE_ROUTE | SIM_OWE_JOINED);
 	/* A shard that stops sends nobody on: there is no place left to go to. */
 	if (p->transferring && !s->stopping) {
 		/* It keeps its seat, where MSG_ROUTE_END finds it. */
-		p->owed |= SIM_OWE_SAVE | SIM_OWE_UNROUTE | SIM_OWE_TRANSFER;
+		p->owed |= SIM_OWE_SAVE | SIM_OWE_COMMITS | SIM_OWE_UNROUTE | SIM_OWE_TRANSFER;
 		sim_count(s, SIM_TRANSFERS, 1);
 	} else {
 		if (p->transferring) {
@@ -196,7 +198,7 @@ static void leave(struct sim_shard *s, struct sim_map *m, uint32_t slot)
 		}
 		p->transferring = false;
 		seat_give(s, m, slot);
-		p->owed |= SIM_OWE_SAVE | SIM_OWE_LEFT;
+		p->owed |= SIM_OWE_SAVE | SIM_OWE_COMMITS | SIM_OWE_LEFT;
 		if (!p->peer_gone)
 			p->owed |= SIM_OWE_DISCONNECT;
 	}
@@ -319,30 +321,34 @@ static void pay(struct sim_shard *s, struct sim_map *m, uint32_t slot)
 	struct sim_player *p = sim_player(m, slot);
 
 	if (p->owed & SIM_OWE_ROUTE && tell_route(s, p))
-		p->owed &= (uint8_t)~SIM_OWE_ROUTE;
+		p->owed &= (uint16_t)~SIM_OWE_ROUTE;
 	if ((p->owed & (SIM_OWE_ROUTE | SIM_OWE_JOINED)) == SIM_OWE_JOINED) {
 		/* A refusal here means SLOW: the player leaves, and nothing is owed to it. */
 		tell_joined(s, m, slot);
-		p->owed &= (uint8_t)~SIM_OWE_JOINED;
+		p->owed &= (uint16_t)~SIM_OWE_JOINED;
 		if (p->back_reason)
 			sim_portal_turned_back(s, m, slot, p->back_reason);
 	}
 	if (p->owed & SIM_OWE_ANNOUNCE && tell_control_joined(s, m, slot))
-		p->owed &= (uint8_t)~SIM_OWE_ANNOUNCE;
+		p->owed &= (uint16_t)~SIM_OWE_ANNOUNCE;
 	if (p->owed & SIM_OWE_SAVE && sim_save_push(s, m, slot, p->state == SIM_PLAYER_LEAVING))
-		p->owed &= (uint8_t)~SIM_OWE_SAVE;
-	if ((p->owed & (SIM_OWE_ANNOUNCE | SIM_OWE_SAVE | SIM_OWE_LEFT)) == SIM_OWE_LEFT &&
+		p->owed &= (uint16_t)~SIM_OWE_SAVE;
+	if (p->owed & SIM_OWE_COMMITS && sim_commit_settled(m, slot))
+		p->owed &= (uint16_t)~SIM_OWE_COMMITS;
+	if ((p->owed & (SIM_OWE_ANNOUNCE | SIM_OWE_SAVE | SIM_OWE_COMMITS | SIM_OWE_LEFT)) ==
+			SIM_OWE_LEFT &&
 		tell_control_left(s, m, slot))
-		p->owed &= (uint8_t)~SIM_OWE_LEFT;
+		p->owed &= (uint16_t)~SIM_OWE_LEFT;
 	if (p->owed & SIM_OWE_UNROUTE && sim_transfer_unroute(s, p))
-		p->owed &= (uint8_t)~SIM_OWE_UNROUTE;
-	if ((p->owed & (SIM_OWE_ANNOUNCE | SIM_OWE_SAVE | SIM_OWE_TRANSFER)) == SIM_OWE_TRANSFER &&
+		p->owed &= (uint16_t)~SIM_OWE_UNROUTE;
+	if ((p->owed & (SIM_OWE_ANNOUNCE | SIM_OWE_SAVE | SIM_OWE_COMMITS | SIM_OWE_TRANSFER)) ==
+			SIM_OWE_TRANSFER &&
 		p->route_ended && sim_transfer_tell(s, m, slot)) {
-		p->owed &= (uint8_t)~SIM_OWE_TRANSFER;
+		p->owed &= (uint16_t)~SIM_OWE_TRANSFER;
 		seat_give(s, m, slot);
 	}
 	if (p->owed & SIM_OWE_DISCONNECT && tell_disconnect(s, p))
-		p->owed &= (uint8_t)~SIM_OWE_DISCONNECT;
+		p->owed &= (uint16_t)~SIM_OWE_DISCONNECT;
 }
 
 bool sim_life_step(struct sim_shard *s, struct sim_map *m, uint32_t slot)

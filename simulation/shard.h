@@ -49,6 +49,9 @@ struct sim_links {
 	 * map that is for it, from the start. */
 	struct sim_instances *instances;
 	struct sim_record *record; /* NULL: nothing is recorded (simulation/record.h) */
+	/* A random number of this start and shard: commits and unique items are named by it, so it
+	 * may never come again. 0, for tests: made from the seed. */
+	uint64_t commit_start;
 };
 
 struct sim_shard;
@@ -72,10 +75,7 @@ uint64_t sim_shard_next_ns(const struct sim_shard *shard);
 /* Any thread, until sim_shard_free. */
 const struct counter_set *sim_shard_counters(const struct sim_shard *shard);
 
-#define SIM_HISTOGRAMS 10u
-
-/* Tick time and time per stage, in nanoseconds of the shard's own work, ring drains left out, and
- * how long inputs took from the receive burst to their player's slot. Fills
+/* Tick time and time per stage, in nanoseconds of the shard's own work, ring drains left out. Fills
  * out[] up to max; returns how many there are. Any thread. */
 uint32_t sim_shard_histograms(
 	const struct sim_shard *shard, struct histogram_ref *out, uint32_t max);

@@ -22,8 +22,8 @@ bool sim_stage_actors(struct sim_shard *s, struct sim_map *m, struct sim_slice *
 	for (; m->cursor < m->monster_slots; m->cursor++) {
 		if (slice->left <= 0)
 			return false;
-		slice->left -= sim_monster_tick(m, m->cursor) +
-			       (m->rules.ground ? SIM_COST_WALLS : 0);
+		slice->left -=
+			sim_monster_tick(m, m->cursor) + (m->rules.ground ? SIM_COST_WALLS : 0);
 	}
 	return true;
 }

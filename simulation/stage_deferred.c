@@ -1,6 +1,7 @@
 /* Stage 3: deferred results of the world thread. An answer was put into its player's record when
  * the ring was drained; here it takes effect: the client gets CharacterDetail, those who see the
  * player get its looks. */
+#include "simulation/commit.h"
 #include "simulation/list.h"
 #include "simulation/state.h"
 #include "simulation/status.h"
@@ -21,6 +22,9 @@ static void finish(struct sim_shard *s, struct sim_map *m, uint32_t slot)
 
 bool sim_stage_deferred(struct sim_shard *s, struct sim_map *m, struct sim_slice *slice)
 {
+	/* Commits first: what the details say is what they did. */
+	if (!sim_commit_results(m, slice))
+		return false;
 	while (m->arrived.count) {
 		uint32_t slot;
 

@@ -11,6 +11,7 @@
 #include "simulation/combat.h"
 #include "simulation/life.h"
 #include "simulation/list.h"
+#include "simulation/loot.h"
 #include "simulation/state.h"
 
 /* When the shard stops, so many players leave in a tick: all within half of node.stop_deadline. */
@@ -22,7 +23,7 @@ static uint32_t stop_quota(const struct sim_shard *s, const struct sim_map *m)
 	return quota < 20 ? 20 : quota;
 }
 
-enum { START, FALLEN, REVIVE, LIVES, ROUTES, STOP };
+enum { START, FALLEN, LOOT, REVIVE, LIVES, ROUTES, STOP };
 
 bool sim_stage_reset(struct sim_shard *s, struct sim_map *m, struct sim_slice *slice)
 {
@@ -34,6 +35,12 @@ bool sim_stage_reset(struct sim_shard *s, struct sim_map *m, struct sim_slice *s
 	}
 	if (m->step == FALLEN) {
 		if (!sim_fallen(m, slice))
+			return false;
+		m->step = LOOT;
+		m->cursor = 0;
+	}
+	if (m->step == LOOT) {
+		if (!sim_loot_appear(m, slice))
 			return false;
 		m->step = REVIVE;
 		m->cursor = 0;

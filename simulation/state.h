@@ -2,16 +2,17 @@
  * except the atomics of its metrics.
  *
  * A map has one table of entities (what is seen: place, heading, cell) whose slots are players
- * first, then NPCs, then monsters. What only players have sits in a table of their own with the
- * same slot numbers. Joins, leaves and placements happen in stage 1 alone, so nothing appears or
- * vanishes under a stage that pauses between slices; ring drains only mark players and fill input
- * slots. */
+ * first, then NPCs, then monsters, then loot. What only players have sits in a table of their own
+ * with the same slot numbers. Joins, leaves and placements happen in stage 1 alone, so nothing
+ * appears or vanishes under a stage that pauses between slices; ring drains only mark players and
+ * fill input slots. */
 #ifndef SW_SIMULATION_STATE_H
 #define SW_SIMULATION_STATE_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/commit.h"
 #include "common/config.h"
 #include "common/counter.h"
 #include "common/handle.h"
@@ -64,7 +65,13 @@
 #define SIM_FLUSH_UNPACED      256u  /* a map of so few players is flushed without pauses */
 #define SIM_SCRATCH_SLOTS      (2 * MSG_SLOTS_MAX)
 
-enum sim_kind { SIM_GHOST, SIM_PLAYER, SIM_NPC, SIM_MONSTER }; /* ActorKind of client.proto */
+enum sim_kind {
+	SIM_GHOST,
+	SIM_PLAYER,
+	SIM_NPC,
+	SIM_MONSTER,
+	SIM_LOOT
+}; /* ActorKind of client.proto */
 
 struct sim_entity {
 	int32_t x_mm, y_mm;
@@ -101,7 +108,8 @@ enum {
 	SIM_OWE_DISCONNECT = 1 << 5, /* dataplane */
 	SIM_OWE_UNROUTE = 1 << 6,    /* dataplane: nothing more here; answered with MSG_ROUTE_END */
 	SIM_OWE_TRANSFER =
-		1 << 7, /* control: MSG_PLAYER_TRANSFER, after the save and that answer */
+		1 << 7,           /* control: MSG_PLAYER_TRANSFER, after the save and that answer */
+	SIM_OWE_COMMITS = 1 << 8, /* what is under way is waited for, before LEFT or TRANSFER */
 };
 
 enum sim_detail { SIM_DETAIL_WANTED, SIM_DETAIL_ASKED, SIM_DETAIL_ARRIVED, SIM_DETAIL_READY };
@@ -115,8 +123,8 @@ struct sim_player {
 	int8_t input_dx[SIM_INPUT_QUEUE], input_dy[SIM_INPUT_QUEUE];
 	uint8_t input_head, input_count, input_credit;
 	uint8_t state;  /* enum sim_player_state */
-	uint8_t owed;   /* SIM_OWE_* */
 	uint8_t detail; /* enum sim_detail */
+	uint16_t owed;  /* SIM_OWE_* */
 	uint8_t malformed;
 	uint8_t actions;  /* in the map's queue */
 	uint8_t refusals; /* sent since the last tick */
@@ -133,7 +141,7 @@ struct sim_player {
 	uint32_t life_next, lazy_next;
 	uint32_t leave_reason, disconnect_mode;
 	uint32_t told_sequence; /* applied_sequence of the last update sent */
-	uint32_t view_sequence, view_max, known_count, rotate; /* where in a crowd to go on */
+	uint32_t view_sequence, view_max, known_count, rotate; /* slot to go on from in a crowd */
 	/* Who is known and got looks since renew_floor is told again, from slot renew_cursor on;
 	 * more came since renew_next. 0: nothing to do. */
 	uint32_t renew_floor, renew_cursor, renew_next;
@@ -164,7 +172,7 @@ struct sim_player {
 };
 
 /* What stage 8 tells a player of itself. */
-enum { SIM_TELL_STATUS = 1 << 0 };
+enum { SIM_TELL_STATUS = 1 << 0, SIM_TELL_BAG = 1 << 1 };
 
 /* Who can be hurt, by entity slot; players and monsters have health_max. */
 struct sim_body {
@@ -182,6 +190,57 @@ _Static_assert(sizeof(struct sim_body) == 32, "two a cache line");
 struct sim_purse {
 	int64_t experience;               /* as the database has it */
 	int64_t gold_due, experience_due; /* earned; no commit has been answered with OK yet */
+	bool gains_asked;                 /* a commit of those is under way */
+};
+
+struct sim_stack {
+	uint32_t item, count; /* count 0: empty */
+	uint64_t serial;      /* 0: it stacks */
+};
+
+/* What a player owns, as the database has it (commit.h). */
+struct sim_bag {
+	struct sim_stack stack[COMMIT_SLOTS_MAX]; /* the bag, then what is worn */
+	uint64_t busy[2];                         /* a bit a stack: a commit of it is under way */
+	uint32_t commits;                         /* under way */
+	uint32_t loads;                           /* how often the details came */
+	uint32_t balance_counter;                 /* of the commit that the balances are from */
+	uint32_t wait_beat;                       /* who leaves waits until then; 0: not yet */
+	bool balance_known;
+};
+
+#define SIM_COMMIT_OPS_MAX 4u
+
+/* A commit under way. */
+struct sim_commit {
+	uint64_t request; /* request[1] of it; 0: free */
+	uint32_t player, generation;
+	uint32_t loot;  /* that it is about, SIM_NONE */
+	uint32_t loads; /* of the player, when it was asked */
+	uint8_t action; /* the client's message type; 0: none */
+	uint8_t op_count;
+	uint8_t result; /* enum commit_result, when answered */
+	bool answered;
+	int64_t gold, experience; /* balances of the answer */
+	struct commit_op op[SIM_COMMIT_OPS_MAX];
+};
+
+enum sim_loot_state {
+	SIM_LOOT_FREE,
+	SIM_LOOT_PROMISED, /* a player's drop is under way */
+	SIM_LOOT_COMING,   /* appears in the next stage 1 */
+	SIM_LOOT_LIES,
+	SIM_LOOT_RESERVED, /* somebody's pick-up is under way */
+};
+
+struct sim_loot {
+	uint32_t item, count;
+	uint64_t serial;
+	uint32_t owner, owner_generation; /* player slot; SIM_NONE: anybody's */
+	uint32_t owner_beat;              /* anybody's from then on */
+	uint32_t expires_beat;
+	int32_t x_mm, y_mm;
+	uint8_t state; /* enum sim_loot_state */
 };
 
 enum sim_mood { SIM_WANDERS, SIM_CHASES, SIM_RETURNS, SIM_DEAD };
@@ -232,6 +291,7 @@ struct sim_action {
 	uint32_t slot, generation;
 	uint32_t type; /* enum sw_message_type */
 	uint32_t actor_id;
+	uint32_t from, to, count; /* of slots */
 };
 
 /* A first-in first-out list of player slots, linked through a field of the player. */
@@ -264,7 +324,7 @@ struct sim_map {
 	struct sw_move_map rules;
 	uint32_t cell_mm, margin_mm, columns, rows;
 	uint32_t bucket_scale; /* of sim_distance_bucket: 2^32 * SIM_BUCKETS / reach */
-	uint32_t player_slots, npc_slots, monster_slots, slots;
+	uint32_t player_slots, npc_slots, monster_slots, loot_slots, slots;
 	uint32_t known_words; /* 64-bit words of one known set */
 	uint32_t players;     /* joining, present */
 	uint64_t random;
@@ -298,7 +358,18 @@ struct sim_map {
 	struct sim_event *events;            /* [SIM_EVENTS_MAX]: this tick's, in order */
 	struct sim_cell_events *cell_events; /* [columns * rows] */
 	uint32_t event_count;
-	uint32_t *fallen; /* [slots]: monsters that died since the last stage 1 */
+	struct sim_bag *bags;       /* [player_slots] */
+	struct sim_commit *commits; /* [commits_max] */
+	uint32_t commits_max;
+	uint32_t *commit_free; /* [commits_max]: places, the last is taken first */
+	uint32_t commit_free_count;
+	uint32_t *answered; /* [commits_max]: a queue of places, for stage 3 */
+	uint32_t answered_head, answered_count;
+	struct sim_loot *loot; /* [loot_slots] */
+	uint32_t loot_next;    /* where a free place is looked for */
+	uint32_t *coming;      /* [loot_slots]: what appears in the next stage 1 */
+	uint32_t coming_count;
+	uint32_t *fallen; /* [slots]: monsters and loot that are to vanish in the next stage 1 */
 	uint32_t fallen_count;
 	struct sim_cell *cells; /* [columns * rows] */
 	uint8_t *cell_bytes;    /* [slots * SIM_RECORD_MAX] */
@@ -345,6 +416,9 @@ struct sim_shard {
 	uint32_t script_tick_us;
 	uint32_t peers_max; /* of one worker */
 	uint64_t seed;
+	uint64_t commit_start; /* request[0] of its commits: nobody else's, not its last start's */
+	uint64_t serials;      /* a generator of items' serials, begun with that */
+	uint32_t commit_counter;
 	uint64_t now_ns;
 	bool stopping, stop_owed, stopped;
 	bool owner_known;
@@ -366,7 +440,6 @@ struct sim_shard {
 	struct counter_set counter_set;
 	_Atomic uint64_t counters[SIM_COUNTER_COUNT];
 	struct histogram tick_time, stage_time[SIM_STAGES];
-	struct histogram input_time; /* from receive burst to input slot, of those that say when */
 	_Atomic uint64_t last_tick_ns, last_tick_end_ns;
 	struct shard_gauges gauges;
 	uint64_t window_ns, busy_ns; /* of the load: since when, and work since then */

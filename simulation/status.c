@@ -1,6 +1,7 @@
 #include "simulation/status.h"
 
 #include "proto/client.pb-c.h"
+#include "simulation/bag.h"
 #include "simulation/combat.h"
 #include "simulation/send.h"
 #include "simulation/view.h"
@@ -24,15 +25,26 @@ static void tell_status(struct sim_shard *s, struct sim_map *m, uint32_t slot)
 			&detail, sim_send_begin(s, SW_MSG_CHARACTER_DETAIL)));
 }
 
+/* Written when something has changed, once a tick at most; nobody else ever needs it. */
+static void tell_bag(struct sim_shard *s, struct sim_map *m, uint32_t slot)
+{
+	uint8_t *start = sim_send_begin(s, SW_MSG_INVENTORY);
+	const uint8_t *end = sim_bag_write(m, slot, start);
+
+	_Static_assert(SIM_INVENTORY_BYTES_MAX < MSG_PAYLOAD_MAX, "an inventory fits one message");
+	sim_send_reliable(s, m, slot, SW_CHANNEL_SESSION, (uint32_t)(end - start));
+}
+
 void sim_status_arrived(struct sim_shard *s, struct sim_map *m, uint32_t slot)
 {
 	struct sim_player *p = sim_player(m, slot);
 	uint32_t looked_like = m->bodies[slot].health_max;
 
 	p->detail = SIM_DETAIL_READY;
-	sim_body_player(m, slot, true);
-	p->tell &= (uint8_t)~SIM_TELL_STATUS;
+	sim_body_player(m, slot, m->bags[slot].loads == 1); /* loaded again: no cure */
+	p->tell = 0;
 	tell_status(s, m, slot);
+	tell_bag(s, m, slot);
 	if (p->appearance || m->bodies[slot].health_max != looked_like)
 		sim_view_renew(m, slot);
 	sim_count(s, SIM_DETAIL_RESULTS, 1);
@@ -45,6 +57,8 @@ uint32_t sim_status_tell(struct sim_shard *s, struct sim_map *m, uint32_t slot)
 	/* Before the details nothing is known to tell; then all is. */
 	if (p->tell & SIM_TELL_STATUS && p->detail == SIM_DETAIL_READY)
 		tell_status(s, m, slot);
+	if (p->tell & SIM_TELL_BAG && p->detail == SIM_DETAIL_READY)
+		tell_bag(s, m, slot);
 	p->tell = 0;
 	return SIM_COST_SEND;
 }

@@ -1,5 +1,5 @@
-/* status: what a player is told of itself (CharacterDetail). Private to simulation; the shard's
- * thread. */
+/* status: what a player is told of itself (CharacterDetail, Inventory). Private to simulation; the
+ * shard's thread. */
 #ifndef SW_SIMULATION_STATUS_H
 #define SW_SIMULATION_STATUS_H
 

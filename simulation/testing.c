@@ -9,7 +9,6 @@
 #include <cmocka.h>
 
 #include "simulation/counters.h"
-#include "simulation/random.h"
 
 static struct msg_buffer batch[2];
 static uint32_t workers = 1; /* of the shard under test */
@@ -30,6 +29,8 @@ void test_init(struct test_shard *t, uint32_t width_m, uint32_t players_max)
 	t->config.simulation.lazy_joins_per_tick = 200;
 	t->config.rings.slots = 32768;
 	t->answer_details = true;
+	for (uint32_t i = 0; i < TEST_OWNED_MAX; i++)
+		t->owned[i].gold = 50;
 	t->workers = 1;
 	t->now_ns = 1000 * NS_PER_MS;
 }
@@ -74,6 +75,7 @@ void test_end(struct test_shard *t)
 		free(t->clients[i].seen_x_mm);
 		free(t->clients[i].seen_y_mm);
 		free(t->clients[i].seen_health);
+		free(t->clients[i].seen_item);
 	}
 	free(t->clients);
 }
@@ -86,13 +88,8 @@ static void note(struct test_shard *t, char what)
 
 /* ---- what clients read ---- */
 
-static void heard(struct test_client *c, const Sw__EntityState *e, uint32_t tick, bool lost)
+static void heard(struct test_client *c, const Sw__EntityState *e, uint32_t tick)
 {
-	if (lost) {
-		if (e->actor_id < TEST_ACTORS_MAX)
-			c->heard_tick[e->actor_id] = tick;
-		return;
-	}
 	if (e->actor_id == c->actor_id) {
 		c->x_mm = e->x_mm;
 		c->y_mm = e->y_mm;
@@ -109,18 +106,16 @@ static void read_update(
 	struct test_shard *t, struct test_client *c, const uint8_t *bytes, uint32_t count)
 {
 	Sw__WorldUpdate *update = sw__world_update__unpack(NULL, count, bytes);
-	bool lost = t->lose_permille && sim_random_below(&t->lose_dice, 1000) < t->lose_permille;
 
 	assert_non_null(update);
 	if (count + 1 > c->update_bytes_largest)
 		c->update_bytes_largest = count + 1;
 	c->updates++;
 	assert_int_equal(update->stay, c->stay);
-	if (!lost)
-		c->input_sequence = update->input_sequence;
+	c->input_sequence = update->input_sequence;
 	t->tick = update->tick;
 	for (size_t i = 0; i < update->n_entities; i++)
-		heard(c, update->entities[i], update->tick, lost);
+		heard(c, update->entities[i], update->tick);
 	sw__world_update__free_unpacked(update, NULL);
 }
 
@@ -149,8 +144,11 @@ static void read_view(struct test_client *c, const uint8_t *bytes, uint32_t coun
 		c->view_count += !c->knows[id];
 		c->knows[id] = true;
 		c->looks[id] = change->enter[i]->appearance != 0;
-		heard(c, change->enter[i]->state, change->tick, false);
+		heard(c, change->enter[i]->state, change->tick);
 		c->seen_health[id] = change->enter[i]->health;
+		c->seen_item[id] = change->enter[i]->item;
+		if (change->enter[i]->kind == SW__ACTOR_KIND__LOOT)
+			c->loot_seen = id;
 	}
 	sw__view_change__free_unpacked(change, NULL);
 }
@@ -199,6 +197,24 @@ static void read_detail(struct test_client *c, const uint8_t *bytes, uint32_t co
 	sw__character_detail__free_unpacked(detail, NULL);
 }
 
+static void read_inventory(struct test_client *c, const uint8_t *bytes, uint32_t count)
+{
+	Sw__Inventory *inventory = sw__inventory__unpack(NULL, count, bytes);
+
+	assert_non_null(inventory);
+	c->inventories++;
+	memset(c->stack_item, 0, sizeof(c->stack_item));
+	memset(c->stack_count, 0, sizeof(c->stack_count));
+	for (size_t i = 0; i < inventory->n_stacks; i++) {
+		uint32_t slot = inventory->stacks[i]->slot;
+
+		assert_true(slot < 128 && !c->stack_count[slot]);
+		c->stack_item[slot] = inventory->stacks[i]->item;
+		c->stack_count[slot] = inventory->stacks[i]->count;
+	}
+	sw__inventory__free_unpacked(inventory, NULL);
+}
+
 static void read_send(struct test_shard *t, struct test_client *c, const struct msg *m)
 {
 	const uint8_t *bytes = msg_payload(m) + 1;
@@ -226,6 +242,10 @@ static void read_send(struct test_shard *t, struct test_client *c, const struct 
 	}
 	case SW_MSG_CHARACTER_DETAIL:
 		read_detail(c, bytes, count);
+		break;
+	case SW_MSG_INVENTORY:
+		assert_int_equal(m->channel, SW_CHANNEL_SESSION);
+		read_inventory(c, bytes, count);
 		break;
 	case SW_MSG_COMBAT:
 		assert_int_equal(m->channel, SW_CHANNEL_EVENTS);
@@ -373,6 +393,171 @@ void test_read_control(struct test_shard *t)
 	}
 }
 
+/* ---- the world thread ---- */
+
+static struct test_owned *owned(struct test_shard *t, uint64_t character_id)
+{
+	return character_id >= 5000 && character_id < 5000 + TEST_OWNED_MAX
+		       ? &t->owned[character_id - 5000]
+		       : NULL;
+}
+
+static enum commit_result change_slot(struct test_owned *o, const struct commit_op *op)
+{
+	uint32_t at = 0;
+
+	while (at < o->slots && o->slot[at].slot < op->slot)
+		at++;
+	if (at == o->slots || o->slot[at].slot != op->slot) {
+		if (op->amount <= 0 || o->slots == COMMIT_SLOTS_MAX)
+			return COMMIT_RESULT_NOT_ENOUGH;
+		memmove(&o->slot[at + 1], &o->slot[at], (o->slots - at) * sizeof(o->slot[0]));
+		o->slots++;
+		o->slot[at] = (struct msg_slot){.slot = op->slot,
+			.item = op->item,
+			.serial = op->serial,
+			.count = op->amount};
+		return COMMIT_RESULT_OK;
+	}
+	if (o->slot[at].item != op->item || o->slot[at].serial != op->serial)
+		return COMMIT_RESULT_SLOT_TAKEN;
+	if (o->slot[at].count + op->amount < 0)
+		return COMMIT_RESULT_NOT_ENOUGH;
+	o->slot[at].count += op->amount;
+	if (!o->slot[at].count)
+		memmove(&o->slot[at], &o->slot[at + 1], (--o->slots - at) * sizeof(o->slot[0]));
+	return COMMIT_RESULT_OK;
+}
+
+static enum commit_result carry_out(struct test_owned *o, const struct test_held *held)
+{
+	struct test_owned before = *o;
+	enum commit_result result = COMMIT_RESULT_OK;
+
+	for (uint32_t i = 0; i < held->commit.ops && result == COMMIT_RESULT_OK; i++) {
+		const struct commit_op *op = &held->op[i];
+
+		assert_int_equal(op->who, 0);
+		if (op->kind == COMMIT_GOLD)
+			o->gold += op->amount;
+		else if (op->kind == COMMIT_EXPERIENCE)
+			o->experience += op->amount;
+		else
+			result = change_slot(o, op);
+	}
+	if (result != COMMIT_RESULT_OK)
+		*o = before;
+	return result;
+}
+
+static void answer_commit(struct test_shard *t, const struct msg_commit_result *result)
+{
+	struct msg message[3];
+
+	_Static_assert(MSG_HEAD_BYTES + sizeof(*result) <= sizeof(message), "three slots");
+	memcpy(msg_begin(message, MSG_COMMIT_RESULT, 0, sizeof(*result)), result, sizeof(*result));
+	assert_true(msg_ring_push(t->links.from_world, message));
+}
+
+/* In the order in which they came, whatever the order of the answers. */
+static struct msg_commit_result settle(
+	struct test_shard *t, const struct test_held *held, enum commit_result result)
+{
+	struct test_owned *o = owned(t, held->commit.character_id[0]);
+	struct msg_commit_result answer = {
+		.request = {held->commit.request[0], held->commit.request[1]},
+		.character_id = {held->commit.character_id[0], 0}};
+
+	assert_non_null(o);
+	answer.result = result == COMMIT_RESULT_OK ? carry_out(o, held) : result;
+	answer.gold[0] = o->gold;
+	answer.experience[0] = o->experience;
+	return answer;
+}
+
+void test_answer_commits(struct test_shard *t, enum commit_result result, bool last_first)
+{
+	struct msg_commit_result answers[TEST_HELD_MAX];
+	uint32_t count = t->held_count;
+
+	for (uint32_t i = 0; i < count; i++)
+		answers[i] = settle(t, &t->held[i], result);
+	for (uint32_t i = 0; i < count; i++)
+		answer_commit(t, &answers[last_first ? count - 1 - i : i]);
+	t->held_count = 0;
+}
+
+static void take_commit(struct test_shard *t, const struct msg *m)
+{
+	struct test_held held = {0};
+
+	assert_true(m->payload_bytes >= sizeof(held.commit));
+	memcpy(&held.commit, msg_payload(m), sizeof(held.commit));
+	assert_true(held.commit.ops >= 1 && held.commit.ops <= 8);
+	assert_int_equal(
+		m->payload_bytes, sizeof(held.commit) + held.commit.ops * sizeof(held.op[0]));
+	memcpy(held.op, msg_payload(m) + sizeof(held.commit), held.commit.ops * sizeof(held.op[0]));
+	assert_int_equal(held.commit.epoch[0], 3);
+	assert_int_equal(held.commit.realm_id, 1);
+	t->commits++;
+	t->last_commit = held;
+	note(t, 'C');
+	assert_true(t->held_count < TEST_HELD_MAX);
+	t->held[t->held_count++] = held;
+	if (!t->hold_commits)
+		test_answer_commits(t, COMMIT_RESULT_OK, false);
+}
+
+static void answer_detail(struct test_shard *t, const struct msg *m)
+{
+	static struct msg_buffer answer;
+	struct msg_detail_query query;
+	struct msg_detail_result result = {.gold = 50, .level = 1};
+	const struct test_owned *o;
+	uint8_t *payload;
+
+	memcpy(&query, msg_payload(m), sizeof(query));
+	t->detail_queries++;
+	if (!t->answer_details)
+		return;
+	/* The world answers when what was asked before is settled. */
+	test_answer_commits(t, COMMIT_RESULT_OK, false);
+	result.request = query.request;
+	result.character_id = query.character_id;
+	result.appearance = 0x102030;
+	o = owned(t, query.character_id);
+	if (o) {
+		result.gold = o->gold;
+		result.experience = o->experience;
+		result.slots = o->slots;
+	}
+	payload = msg_begin(answer.slot, MSG_DETAIL_RESULT, 0,
+		(uint32_t)(sizeof(result) + result.slots * sizeof(struct msg_slot)));
+	memcpy(payload, &result, sizeof(result));
+	if (o)
+		memcpy(payload + sizeof(result), o->slot, o->slots * sizeof(o->slot[0]));
+	assert_true(msg_ring_push(t->links.from_world, answer.slot));
+}
+
+int64_t test_owns(const struct test_shard *t, uint32_t client, uint32_t item)
+{
+	int64_t count = 0;
+
+	for (uint32_t i = 0; i < t->owned[client].slots; i++)
+		if (t->owned[client].slot[i].item == item)
+			count += t->owned[client].slot[i].count;
+	return count;
+}
+
+void test_give(struct test_shard *t, uint32_t client, uint32_t slot, uint32_t item, int64_t count,
+	uint64_t serial)
+{
+	const struct commit_op op = {
+		.slot = (uint16_t)slot, .item = item, .amount = count, .serial = serial};
+
+	assert_int_equal(change_slot(&t->owned[client], &op), COMMIT_RESULT_OK);
+}
+
 void test_read_world(struct test_shard *t)
 {
 	uint32_t slots;
@@ -381,28 +566,22 @@ void test_read_world(struct test_shard *t)
 		const struct msg *end = batch[0].slot + slots;
 
 		for (const struct msg *m = batch[0].slot; m < end; m = msg_next(m)) {
-			struct msg_detail_query query;
-			struct msg_detail_result result = {.level = 3, .gold = 50};
-			struct msg answer[2];
-
-			if (m->type == MSG_POSITION_SAVE) {
+			switch (m->type) {
+			case MSG_POSITION_SAVE:
 				memcpy(&t->last_save, msg_payload(m), sizeof(t->last_save));
 				t->saves++;
 				t->leaving_saves += t->last_save.leaving;
 				note(t, t->last_save.leaving ? 'L' : 'S');
-				continue;
+				break;
+			case MSG_COMMIT:
+				take_commit(t, m);
+				break;
+			case MSG_DETAIL_QUERY:
+				answer_detail(t, m);
+				break;
+			default:
+				fail_msg("type %u to the world", m->type);
 			}
-			assert_int_equal(m->type, MSG_DETAIL_QUERY);
-			memcpy(&query, msg_payload(m), sizeof(query));
-			t->detail_queries++;
-			if (!t->answer_details)
-				continue;
-			result.request = query.request;
-			result.character_id = query.character_id;
-			result.appearance = 0x102030;
-			memcpy(msg_begin(answer, MSG_DETAIL_RESULT, 0, sizeof(result)), &result,
-				sizeof(result));
-			assert_true(msg_ring_push(t->links.from_world, answer));
 		}
 	}
 }
@@ -462,6 +641,7 @@ void test_join_as(struct test_shard *t, uint32_t client, const struct msg_player
 		c->seen_x_mm = malloc(TEST_ACTORS_MAX * sizeof(*c->seen_x_mm));
 		c->seen_y_mm = malloc(TEST_ACTORS_MAX * sizeof(*c->seen_y_mm));
 		c->seen_health = malloc(TEST_ACTORS_MAX * sizeof(*c->seen_health));
+		c->seen_item = malloc(TEST_ACTORS_MAX * sizeof(*c->seen_item));
 	}
 	memset(c->knows, 0, TEST_ACTORS_MAX * sizeof(*c->knows));
 	memset(c->heard_tick, 0, TEST_ACTORS_MAX * sizeof(*c->heard_tick));
@@ -470,7 +650,8 @@ void test_join_as(struct test_shard *t, uint32_t client, const struct msg_player
 		.heard_tick = c->heard_tick,
 		.seen_x_mm = c->seen_x_mm,
 		.seen_y_mm = c->seen_y_mm,
-		.seen_health = c->seen_health};
+		.seen_health = c->seen_health,
+		.seen_item = c->seen_item};
 	c->here = true;
 	c->peer = test_peer(client);
 	c->session = join.session;
@@ -564,4 +745,41 @@ void test_attack(struct test_shard *t, uint32_t client, uint32_t actor_id)
 	attack.stay = t->clients[client].stay;
 	test_packet(t, client, SW_CHANNEL_SESSION, bytes,
 		1 + (uint32_t)sw__attack__pack(&attack, bytes + 1));
+}
+
+void test_pick_up(struct test_shard *t, uint32_t client, uint32_t actor_id)
+{
+	Sw__PickUp pick = SW__PICK_UP__INIT;
+	uint8_t bytes[32] = {SW_MSG_PICK_UP};
+
+	pick.actor_id = actor_id;
+	pick.stay = t->clients[client].stay;
+	test_packet(t, client, SW_CHANNEL_SESSION, bytes,
+		1 + (uint32_t)sw__pick_up__pack(&pick, bytes + 1));
+}
+
+void test_move_item(
+	struct test_shard *t, uint32_t client, uint32_t from, uint32_t to, uint32_t count)
+{
+	Sw__MoveItem move = SW__MOVE_ITEM__INIT;
+	uint8_t bytes[32] = {SW_MSG_MOVE_ITEM};
+
+	move.from = from;
+	move.to = to;
+	move.count = count;
+	move.stay = t->clients[client].stay;
+	test_packet(t, client, SW_CHANNEL_SESSION, bytes,
+		1 + (uint32_t)sw__move_item__pack(&move, bytes + 1));
+}
+
+void test_drop_item(struct test_shard *t, uint32_t client, uint32_t slot, uint32_t count)
+{
+	Sw__DropItem drop = SW__DROP_ITEM__INIT;
+	uint8_t bytes[32] = {SW_MSG_DROP_ITEM};
+
+	drop.slot = slot;
+	drop.count = count;
+	drop.stay = t->clients[client].stay;
+	test_packet(t, client, SW_CHANNEL_SESSION, bytes,
+		1 + (uint32_t)sw__drop_item__pack(&drop, bytes + 1));
 }

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/commit.h"
 #include "common/config.h"
 #include "common/handle.h"
 #include "common/mono.h"
@@ -41,7 +42,9 @@ struct test_client {
 	uint32_t blow_attacker, blow_target, blow_damage, blow_health; /* the last one */
 	uint32_t combat_tick;
 	uint32_t details;
-	uint32_t level, health, health_max; /* own, by the last CharacterDetail */
+	uint32_t inventories;
+	uint32_t stack_item[128], stack_count[128]; /* by slot, by the last Inventory */
+	uint32_t level, health, health_max;         /* own, by the last CharacterDetail */
 	int64_t gold, experience, gold_pending, experience_pending;
 	char dialogue[600];
 	uint32_t disconnect_reason, disconnect_mode;
@@ -51,6 +54,23 @@ struct test_client {
 	uint32_t *heard_tick;           /* [TEST_ACTORS_MAX]: tick of the last record or enter */
 	int32_t *seen_x_mm, *seen_y_mm; /* [TEST_ACTORS_MAX] */
 	uint32_t *seen_health;          /* [TEST_ACTORS_MAX]: by enters and blows */
+	uint32_t *seen_item;            /* [TEST_ACTORS_MAX]: of loot, by enters */
+	uint32_t loot_seen;             /* the actor id of the loot that came into view last */
+};
+
+/* What the test's database has of a client's character. */
+struct test_owned {
+	int64_t gold, experience;
+	struct msg_slot slot[COMMIT_SLOTS_MAX]; /* [slots] ascending */
+	uint32_t slots;
+};
+
+#define TEST_OWNED_MAX 64u /* clients that own something */
+#define TEST_HELD_MAX  64u
+
+struct test_held {
+	struct msg_commit commit;
+	struct commit_op op[8];
 };
 
 struct test_shard {
@@ -62,8 +82,11 @@ struct test_shard {
 	uint32_t tick;               /* of the newest update that any client got */
 	struct test_client *clients; /* [TEST_CLIENTS_MAX], by the index of the peer handle */
 	bool answer_details;         /* play the world thread */
-	uint32_t lose_permille;      /* of WorldUpdates: only that they were sent is noted */
-	uint64_t lose_dice;          /* its generator, with a seed */
+	bool hold_commits;           /* keep them for test_answer_commits */
+	struct test_owned owned[TEST_OWNED_MAX];
+	struct test_held held[TEST_HELD_MAX];
+	uint32_t held_count, commits;
+	struct test_held last_commit;
 	uint32_t routes, joined, left, refused, refused_reason, stopped;
 	uint64_t left_session;
 	uint32_t transfers;
@@ -91,6 +114,13 @@ void test_run_holding(struct test_shard *t, uint32_t ms);
 void test_read_dataplane(struct test_shard *t);
 void test_read_control(struct test_shard *t);
 void test_read_world(struct test_shard *t);
+/* Answers what was held, the last first if last_first; with OK they are carried out, unless what is
+ * stored does not allow it. */
+void test_answer_commits(struct test_shard *t, enum commit_result result, bool last_first);
+/* Count of an item that the test's database has of a client, in all slots. */
+int64_t test_owns(const struct test_shard *t, uint32_t client, uint32_t item);
+void test_give(struct test_shard *t, uint32_t client, uint32_t slot, uint32_t item, int64_t count,
+	uint64_t serial);
 
 uint64_t test_peer(uint32_t client);
 /* Client joins with a position (has_position) or at the spawn point. */
@@ -107,6 +137,10 @@ void test_packet(
 void test_input(struct test_shard *t, uint32_t client, uint32_t first, uint32_t count, int32_t dx,
 	int32_t dy);
 void test_click(struct test_shard *t, uint32_t client, uint32_t actor_id);
+void test_pick_up(struct test_shard *t, uint32_t client, uint32_t actor_id);
+void test_move_item(
+	struct test_shard *t, uint32_t client, uint32_t from, uint32_t to, uint32_t count);
+void test_drop_item(struct test_shard *t, uint32_t client, uint32_t slot, uint32_t count);
 void test_attack(struct test_shard *t, uint32_t client, uint32_t actor_id);
 
 uint64_t test_counter(const struct test_shard *t, uint32_t counter);

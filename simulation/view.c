@@ -8,8 +8,9 @@
 #define BUCKET_SLACK 2u /* who is in view stays until it is so many steps too far */
 
 #define LEAVES_MAX 256u /* in one message */
-/* ActorEnter: tag, length 2, state 2 + 29, kind 2, name 2 + 31, appearance 4 or 5, health 6 each */
-#define ENTER_BYTES_MAX 88u
+/* ActorEnter: tag, length 2, state 2 + 29, kind 2, name 2 + 31, appearance 4 or 5, health, item and
+ * count 6 each */
+#define ENTER_BYTES_MAX 100u
 
 /* A ViewChange being written. */
 struct change {
@@ -115,6 +116,12 @@ static bool write_enter(const struct sim_map *m, uint32_t slot, struct change *c
 	at = wire_u32(at, 4, appearance);
 	at = wire_u32(at, 5, m->bodies[slot].health);
 	at = wire_u32(at, 6, m->bodies[slot].health_max);
+	if (e->kind == SIM_LOOT) {
+		const struct sim_loot *loot = &m->loot[slot - (m->slots - m->loot_slots)];
+
+		at = wire_u32(at, 7, loot->item);
+		at = wire_u32(at, 8, loot->count);
+	}
 	c->at = wire_bytes(c->at, 3, body, (uint32_t)(at - body));
 	c->enters++;
 	return true;
@@ -339,7 +346,7 @@ uint32_t sim_view_step(struct sim_shard *s, struct sim_map *m, uint32_t slot)
 		return SIM_COST_SLOT;
 	/* Before Joined, or while earlier messages wait for room, nothing is told: it stays
 	 * pending, and what comes and goes in between is never said. */
-	if (p->owed & SIM_OWE_JOINED || sim_send_blocked(s, p))
+	if (p->owed & (SIM_OWE_ROUTE | SIM_OWE_JOINED) || sim_send_blocked(s, p))
 		return SIM_COST_SLOT;
 	window = sim_window_of(m, m->entities[slot].cell);
 	candidates = sim_window_count(m, &window) - 1;

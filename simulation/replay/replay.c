@@ -114,6 +114,7 @@ struct sim_replay *sim_replay_new(const uint8_t *bytes, size_t count,
 		r->links.watchdog = r->watchdog;
 		r->links.instances = r->instances;
 		r->links.record = &r->record;
+		r->links.commit_start = r->view.header.commit_start;
 		r->shard = sim_shard_new(config, r->view.header.shard, &r->links,
 			r->view.header.seed, r->view.header.start_ns, why, sizeof(why));
 	}

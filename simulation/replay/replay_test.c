@@ -273,7 +273,7 @@ static void live(struct rig *r, uint32_t ms)
 		else
 			r->t.now_ns += below(r, 8000) * 1000;
 		if (pause > 97) /* nobody empties the rings for a while */
-			test_run_holding(&r->t, 300);
+			test_run_holding(&r->t, 350);
 		for (uint32_t i = 0, steps = below(r, 6); i < steps; i++)
 			sim_shard_step(r->t.shard, r->t.now_ns += below(r, 100000));
 		if (below(r, 3))
@@ -368,7 +368,7 @@ static void a_replay_agrees_in_every_tick(void **state)
 		put_end(&r);
 		for (uint32_t i = 0; i < HELD; i++)
 			sum[i] += test_counter(&r.t, held[i].counter);
-		for (uint32_t i = SIM_MALFORMED_EMPTY; i < SIM_COUNTER_COUNT; i++)
+		for (uint32_t i = SIM_MALFORMED_EMPTY; i <= SIM_MALFORMED_INPUT_RANGE; i++)
 			garbled += test_counter(&r.t, i);
 		refused += entries(&r, RECORDING_REFUSED);
 		stop(&r);

@@ -22,10 +22,15 @@ FIELDS = {
                     5: ("moving", "uint32")},
     "WorldUpdate": {1: ("tick", "uint32"), 2: ("input_sequence", "uint32"), 3: ("entities", ["EntityState"])},
     "ActorEnter": {1: ("state", "EntityState"), 2: ("kind", "uint32"), 3: ("name", "string"), 4: ("appearance", "uint32"),
-                   5: ("health", "uint32"), 6: ("health_max", "uint32")},
+                   5: ("health", "uint32"), 6: ("health_max", "uint32"), 7: ("item", "uint32"), 8: ("count", "uint32")},
     "Attack": {1: ("actor_id", "uint32"), 2: ("stay", "uint32")},
     "CombatEvent": {1: ("attacker", "uint32"), 2: ("target", "uint32"), 3: ("damage", "uint32"), 4: ("health", "uint32")},
     "CombatEvents": {1: ("tick", "uint32"), 2: ("events", ["CombatEvent"])},
+    "PickUp": {1: ("actor_id", "uint32"), 2: ("stay", "uint32")},
+    "ItemStack": {1: ("slot", "uint32"), 2: ("item", "uint32"), 3: ("count", "uint32")},
+    "Inventory": {1: ("stacks", ["ItemStack"])},
+    "MoveItem": {1: ("from", "uint32"), 2: ("to", "uint32"), 3: ("count", "uint32"), 4: ("stay", "uint32")},
+    "DropItem": {1: ("slot", "uint32"), 2: ("count", "uint32"), 3: ("stay", "uint32")},
     "ViewChange": {1: ("tick", "uint32"), 2: ("sequence", "uint32"), 3: ("enter", ["ActorEnter"]), 4: ("leave", ["uint32"])},
     "Click": {1: ("actor_id", "uint32")},
     "Dialogue": {1: ("actor_id", "uint32"), 2: ("text", "string")},
@@ -39,6 +44,8 @@ TYPES = {
     0x43: ("ViewChange", 3, "server"), 0x44: ("CharacterDetail", 0, "server"), 0x45: ("Click", 0, "client"),
     0x46: ("Dialogue", 0, "server"), 0x47: ("ActionRefused", 0, "server"),
     0x48: ("Attack", 0, "client"), 0x49: ("CombatEvents", 3, "server"),
+    0x4a: ("PickUp", 0, "client"), 0x4b: ("Inventory", 0, "server"), 0x4c: ("MoveItem", 0, "client"),
+    0x4d: ("DropItem", 0, "client"),
 }
 TYPE_OF = {name: (byte, channel) for byte, (name, channel, _) in TYPES.items()}
 

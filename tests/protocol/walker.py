@@ -41,6 +41,7 @@ class Client:
         self.spoken = []
         self.action_refused = []
         self.blows = 0
+        self.inventory = None
         self.view = {}
         self.view_sequence = 0
         self.view_of_last_stay = False
@@ -165,6 +166,9 @@ class Client:
             if blow["target"] in self.view:
                 self.view[blow["target"]]["health"] = blow["health"]
         self.blows += len(got["events"])
+
+    def on_Inventory(self, got):
+        self.inventory = {stack["slot"]: stack for stack in got["stacks"]}
 
     def on_ActionRefused(self, got):
         self.action_refused.append((got["action"], got["reason"]))

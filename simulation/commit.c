@@ -1,0 +1,322 @@
+#include "simulation/commit.h"
+
+#include "common/check.h"
+#include "common/level.h"
+#include "proto/client.pb-c.h"
+#include "simulation/combat.h"
+#include "simulation/list.h"
+#include "simulation/loot.h"
+#include "simulation/send.h"
+#include "simulation/view.h"
+
+/* request[1]: counter << 32 | map's number << SIM_SEAT_BITS | place in m->commits */
+#define PLACE_MASK ((1u << SIM_SEAT_BITS) - 1)
+
+/* ---- slots ---- */
+
+/* Bit of a slot in the busy set: the bag's first, then what is worn. SIM_NONE: no such slot. */
+static uint32_t index_of(uint32_t number)
+{
+	if (number < COMMIT_BAG_SLOTS)
+		return number;
+	if (number >= COMMIT_EQUIP_FIRST && number < COMMIT_EQUIP_FIRST + COMMIT_EQUIP_SLOTS)
+		return COMMIT_BAG_SLOTS + number - COMMIT_EQUIP_FIRST;
+	return SIM_NONE;
+}
+
+struct sim_stack *sim_bag_at(struct sim_map *m, uint32_t player, uint32_t number)
+{
+	uint32_t index = index_of(number);
+
+	return index == SIM_NONE ? NULL : &m->bags[player].stack[index];
+}
+
+bool sim_bag_busy(const struct sim_map *m, uint32_t player, uint32_t number)
+{
+	uint32_t index = index_of(number);
+
+	return m->bags[player].busy[index / 64] >> (index % 64) & 1;
+}
+
+static void mark(struct sim_bag *bag, const struct sim_commit *commit, bool busy)
+{
+	for (uint32_t i = 0; i < commit->op_count; i++) {
+		uint32_t index = index_of(commit->op[i].slot);
+
+		if (commit->op[i].kind != COMMIT_SLOT)
+			continue;
+		if (busy)
+			bag->busy[index / 64] |= 1ull << (index % 64);
+		else
+			bag->busy[index / 64] &= ~(1ull << (index % 64));
+	}
+}
+
+static void apply(struct sim_map *m, uint32_t player, const struct commit_op *op)
+{
+	struct sim_stack *stack = sim_bag_at(m, player, op->slot);
+
+	if (op->kind != COMMIT_SLOT)
+		return;
+	stack->count = (uint32_t)(stack->count + op->amount);
+	stack->item = op->item;
+	stack->serial = op->serial;
+	if (!stack->count)
+		*stack = (struct sim_stack){0};
+}
+
+void sim_bag_load(struct sim_map *m, uint32_t player, const struct msg_slot *slots, uint32_t count)
+{
+	struct sim_bag *bag = &m->bags[player];
+
+	memset(bag->stack, 0, sizeof(bag->stack));
+	for (uint32_t i = 0; i < count; i++) {
+		struct sim_stack *stack = sim_bag_at(m, player, slots[i].slot);
+
+		/* What does not fit is no use here; the database keeps it. */
+		if (!stack || slots[i].count <= 0 || slots[i].count > INT32_MAX || !slots[i].item) {
+			sim_count(m->shard, SIM_SLOTS_ODD, 1);
+			continue;
+		}
+		*stack = (struct sim_stack){.item = slots[i].item,
+			.count = (uint32_t)slots[i].count,
+			.serial = slots[i].serial};
+	}
+	bag->loads++;
+}
+
+/* ---- asking ---- */
+
+bool sim_commit_room(const struct sim_map *m, uint32_t player)
+{
+	return m->commit_free_count && m->bags[player].commits < SIM_COMMITS_PLAYER;
+}
+
+static bool push(struct sim_map *m, uint32_t player, enum commit_reason reason,
+	const struct sim_commit *commit)
+{
+	const struct sim_player *p = sim_player(m, player);
+	struct msg message[(MSG_HEAD_BYTES + sizeof(struct msg_commit) +
+				   SIM_COMMIT_OPS_MAX * sizeof(struct commit_op) + MSG_SLOT_BYTES -
+				   1) /
+			   MSG_SLOT_BYTES];
+	struct msg_commit body = {.request = {m->shard->commit_start, commit->request},
+		.character_id = {p->character_id, 0},
+		.epoch = {p->epoch, 0},
+		.realm_id = p->realm_id,
+		.expires_ms = SIM_COMMIT_EXPIRES_MS,
+		.reason = reason,
+		.ops = commit->op_count};
+	uint8_t *payload = msg_begin(message, MSG_COMMIT, p->peer,
+		(uint32_t)(sizeof(body) + commit->op_count * sizeof(commit->op[0])));
+
+	message->subject = p->character_id;
+	memcpy(payload, &body, sizeof(body));
+	memcpy(payload + sizeof(body), commit->op, commit->op_count * sizeof(commit->op[0]));
+	return sim_push(m->shard, m->shard->links.to_world, message);
+}
+
+bool sim_commit_ask(struct sim_map *m, uint32_t player, enum commit_reason reason, uint32_t action,
+	uint32_t loot, const struct commit_op *ops, uint32_t count)
+{
+	struct sim_shard *s = m->shard;
+	struct sim_bag *bag = &m->bags[player];
+	struct sim_commit *commit;
+	uint32_t place;
+
+	CHECK(count >= 1 && count <= SIM_COMMIT_OPS_MAX);
+	if (!sim_commit_room(m, player))
+		return false;
+	place = m->commit_free[m->commit_free_count - 1];
+	commit = &m->commits[place];
+	*commit = (struct sim_commit){.request = (uint64_t)(s->commit_counter + 1) << 32 |
+						 m->number << SIM_SEAT_BITS | place,
+		.player = player,
+		.generation = m->entities[player].generation,
+		.loot = loot,
+		.loads = bag->loads,
+		.action = (uint8_t)action,
+		.op_count = (uint8_t)count};
+	memcpy(commit->op, ops, count * sizeof(*ops));
+	if (!push(m, player, reason, commit)) {
+		commit->request = 0;
+		sim_count(s, SIM_COMMITS_HELD, 1);
+		return false;
+	}
+	m->commit_free_count--;
+	s->commit_counter++;
+	bag->commits++;
+	mark(bag, commit, true);
+	sim_count(s, SIM_COMMITS, 1);
+	return true;
+}
+
+bool sim_commit_gains(struct sim_map *m, uint32_t player)
+{
+	struct sim_purse *purse = &m->purses[player];
+	struct commit_op op[2] = {{.kind = COMMIT_GOLD, .amount = purse->gold_due},
+		{.kind = COMMIT_EXPERIENCE, .amount = purse->experience_due}};
+	uint32_t first = purse->gold_due ? 0 : 1;
+	uint32_t count = (purse->gold_due != 0) + (purse->experience_due != 0);
+
+	if (!count)
+		return true;
+	if (purse->gains_asked || sim_player(m, player)->detail != SIM_DETAIL_READY ||
+		!sim_commit_ask(m, player, COMMIT_REASON_KILL, 0, SIM_NONE, op + first, count))
+		return false;
+	purse->gains_asked = true;
+	return true;
+}
+
+bool sim_commit_settled(struct sim_map *m, uint32_t player)
+{
+	struct sim_bag *bag = &m->bags[player];
+
+	if (sim_commit_gains(m, player) && !bag->commits)
+		return true;
+	if (!bag->wait_beat)
+		bag->wait_beat = m->beat + SIM_COMMIT_WAIT_S * m->config.tick_hz;
+	if ((int32_t)(m->beat - bag->wait_beat) < 0)
+		return false;
+	sim_count(m->shard, SIM_COMMITS_GIVEN_UP, bag->commits + 1);
+	return true;
+}
+
+/* ---- answers ---- */
+
+void sim_commit_answered(struct sim_shard *s, const struct msg_commit_result *result)
+{
+	uint32_t place = (uint32_t)result->request[1] & PLACE_MASK;
+	uint32_t number = (uint32_t)result->request[1] >> SIM_SEAT_BITS;
+	struct sim_map *m = number < CONFIG_INSTANCES_MAX ? s->by_number[number] : NULL;
+	struct sim_commit *commit;
+
+	if (result->request[0] != s->commit_start || !m || place >= m->commits_max ||
+		m->commits[place].request != result->request[1] || m->commits[place].answered) {
+		sim_count(s, SIM_COMMITS_STALE, 1);
+		return;
+	}
+	commit = &m->commits[place];
+	commit->answered = true;
+	commit->result = (uint8_t)(result->result < COMMIT_RESULT_COUNT ? result->result
+									: COMMIT_RESULT_INVALID);
+	commit->gold = result->gold[0];
+	commit->experience = result->experience[0];
+	m->answered[(m->answered_head + m->answered_count++) % m->commits_max] = place;
+}
+
+static void level_up(struct sim_map *m, uint32_t player)
+{
+	struct sim_player *p = sim_player(m, player);
+	uint32_t level = level_of(m->purses[player].experience);
+
+	if (level == p->level)
+		return;
+	p->level = level;
+	if (p->state != SIM_PLAYER_PRESENT)
+		return;
+	sim_body_player(m, player, sim_is_alive(m, player));
+	sim_view_renew(m, player);
+}
+
+/* Gold and experience that a commit was to bring are due no longer, whether they came or never
+ * will. */
+static void gains_done(struct sim_map *m, uint32_t player, const struct sim_commit *commit)
+{
+	struct sim_purse *purse = &m->purses[player];
+
+	if (commit->action || commit->loot != SIM_NONE)
+		return;
+	purse->gains_asked = false;
+	if (commit->result == COMMIT_RESULT_UNAVAILABLE || commit->result == COMMIT_RESULT_EXPIRED)
+		return; /* asked for again */
+	for (uint32_t i = 0; i < commit->op_count; i++) {
+		if (commit->op[i].kind == COMMIT_GOLD)
+			purse->gold_due -= commit->op[i].amount;
+		else if (commit->op[i].kind == COMMIT_EXPERIENCE)
+			purse->experience_due -= commit->op[i].amount;
+	}
+	sim_player(m, player)->tell |= SIM_TELL_STATUS;
+}
+
+static void done(struct sim_map *m, uint32_t player, const struct sim_commit *commit)
+{
+	struct sim_purse *purse = &m->purses[player];
+	struct sim_bag *bag = &m->bags[player];
+	struct sim_player *p = sim_player(m, player);
+	uint32_t number = (uint32_t)(commit->request >> 32);
+
+	if (commit->loads != bag->loads)
+		return; /* the details were loaded since, and have it */
+	for (uint32_t i = 0; i < commit->op_count; i++) {
+		apply(m, player, &commit->op[i]);
+		if (commit->op[i].kind != COMMIT_SLOT)
+			continue;
+		p->tell |= SIM_TELL_BAG;
+		if (commit->op[i].slot >= COMMIT_EQUIP_FIRST)
+			sim_body_player(m, player, false);
+	}
+	if (!bag->balance_known || (int32_t)(number - bag->balance_counter) > 0) {
+		bag->balance_known = true;
+		bag->balance_counter = number;
+		p->gold = commit->gold;
+		purse->experience = commit->experience;
+		level_up(m, player);
+	}
+}
+
+static void refused(struct sim_map *m, uint32_t player, const struct sim_commit *commit)
+{
+	struct sim_player *p = sim_player(m, player);
+
+	if (commit->action && p->state == SIM_PLAYER_PRESENT)
+		sim_send_refused(m->shard, m, player, commit->action, SW__ACTION_REFUSAL__NOT_KEPT);
+	if (commit->result == COMMIT_RESULT_UNAVAILABLE || commit->result == COMMIT_RESULT_EXPIRED)
+		return;
+	sim_count(m->shard, SIM_COMMITS_REFUSED, 1);
+	if (p->detail == SIM_DETAIL_READY && p->state == SIM_PLAYER_PRESENT) {
+		p->detail = SIM_DETAIL_WANTED;
+		p->detail_beat = m->beat;
+		sim_lazy_push(m, &m->lazy, player);
+	}
+}
+
+static void take_effect(struct sim_map *m, struct sim_commit *commit)
+{
+	uint32_t player = commit->player;
+	struct sim_player *p = sim_player(m, player);
+	bool ok = commit->result == COMMIT_RESULT_OK;
+	bool here = m->entities[player].generation == commit->generation &&
+		    (p->state == SIM_PLAYER_PRESENT || p->state == SIM_PLAYER_LEAVING);
+
+	if (commit->loot != SIM_NONE)
+		sim_loot_settled(m, commit->loot, ok, commit->action == SW_MSG_PICK_UP);
+	if (!here) {
+		sim_count(m->shard, SIM_COMMITS_STALE, 1);
+		return;
+	}
+	m->bags[player].commits--;
+	mark(&m->bags[player], commit, false);
+	gains_done(m, player, commit);
+	if (ok)
+		done(m, player, commit);
+	else
+		refused(m, player, commit);
+}
+
+bool sim_commit_results(struct sim_map *m, struct sim_slice *slice)
+{
+	while (m->answered_count) {
+		uint32_t place = m->answered[m->answered_head];
+
+		if (slice->left <= 0)
+			return false;
+		m->answered_head = (m->answered_head + 1) % m->commits_max;
+		m->answered_count--;
+		take_effect(m, &m->commits[place]);
+		m->commits[place].request = 0;
+		m->commit_free[m->commit_free_count++] = place;
+		slice->left -= SIM_COST_LIFE;
+	}
+	return true;
+}
