@@ -114,7 +114,9 @@ struct msg {
 	uint64_t peer;    /* the dataplane's peer handle, HANDLE_NONE where there is none */
 	uint64_t subject; /* session, character id or request, as the type says; 0 if unused */
 	uint32_t payload_bytes;
-	uint32_t reserved2;
+	/* PEER_PACKET: low half of the CPU's cycle counter when the datagram was received, for
+	 * metrics; 0 in all but one of some */
+	uint32_t received;
 	uint8_t payload[MSG_SLOT_BYTES - MSG_HEAD_BYTES]; /* goes on in the slots that follow */
 };
 _Static_assert(sizeof(struct msg) == MSG_SLOT_BYTES, "one slot, one cache line");

@@ -56,6 +56,27 @@ static void histogram_buckets_are_powers_of_two(void **state)
 	}
 }
 
+static void quarters_lie_between_their_bounds(void **state)
+{
+	struct histogram h = {.quarters_from = 8};
+	uint64_t ns = 1;
+
+	(void)state;
+	assert_int_equal(histogram_place(&h, 0), 0);
+	assert_int_equal(histogram_place(&h, 255), 0);
+	assert_int_equal(histogram_place(&h, 256), 1);
+	assert_int_equal(histogram_place(&h, UINT64_MAX), HISTOGRAM_QUARTERS - 1);
+	for (uint32_t i = 0; i < HISTOGRAM_QUARTERS - 1; i++) {
+		uint64_t bound = histogram_bound(&h, i);
+
+		assert_true(bound > ns);
+		ns = bound;
+		assert_int_equal(histogram_place(&h, bound - 1), i);
+		assert_int_equal(histogram_place(&h, bound), i + 1);
+	}
+	assert_true(histogram_bound(&h, HISTOGRAM_QUARTERS - 1) == 1u << 24);
+}
+
 #define COUNTS 1000000u
 
 static void *count_up(void *arg)
@@ -90,6 +111,7 @@ int main(void)
 		cmocka_unit_test(handles_keep_their_parts),
 		cmocka_unit_test(generations_skip_zero),
 		cmocka_unit_test(histogram_buckets_are_powers_of_two),
+		cmocka_unit_test(quarters_lie_between_their_bounds),
 		cmocka_unit_test(a_reader_sees_counters_grow),
 	};
 

@@ -16,6 +16,10 @@
  * more than is worked off must not take the other half, which is there for everyone else. */
 #define SHARE_SLOTS 64u
 
+/* One packet in so many carries when it was received. No divisor of a burst, or it would always be
+ * the same places of one. */
+#define TIMED_EVERY 17u
+
 struct share {
 	uint16_t epoch, slots; /* of the ring's crowd; slots pushed in it */
 };
@@ -52,6 +56,8 @@ struct dp_route {
 	uint32_t owner, peers_max;
 	struct dp_links links;
 	_Atomic uint64_t *counters;
+	const uint64_t *received; /* TSC of the burst at hand, or NULL */
+	uint32_t untimed;         /* packets since the last that carried it */
 	uint32_t owed_count;
 	struct owed owed[OWED_MAX];
 	uint32_t need[CONFIG_LCORES_MAX + 1];      /* slots of the run at hand, per place number */
@@ -107,6 +113,11 @@ struct dp_route *dp_route_new(uint32_t owner, uint32_t peers_max, const struct d
 void dp_route_free(struct dp_route *route)
 {
 	free(route);
+}
+
+void dp_route_time(struct dp_route *route, const uint64_t *received)
+{
+	route->received = received;
 }
 
 /* The peer's entry, NULL when the handle is not that of a peer here. */
@@ -219,6 +230,10 @@ static bool push_packet(
 
 	message->channel = packet->channel;
 	message->flags = packet->flags;
+	if (route->received && ++route->untimed == TIMED_EVERY) {
+		message->received = (uint32_t)*route->received;
+		route->untimed = 0;
+	}
 	memcpy(payload, packet->payload, packet->bytes);
 	if (!msg_ring_push(place->ring, message))
 		return false;

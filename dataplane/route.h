@@ -35,6 +35,10 @@ struct dp_route *dp_route_new(uint32_t owner, uint32_t peers_max, const struct d
 	_Atomic uint64_t *counters);
 void dp_route_free(struct dp_route *route);
 
+/* Set-up. Some packets then carry the low half of *received, the cycle counter behind the receive
+ * burst that they came in (msg.received). It outlives the route. */
+void dp_route_time(struct dp_route *route, const uint64_t *received);
+
 /* The sink of the engine (struct sw_enet_ops); ctx is the dp_route.
  *
  * deliver: true when every message of the run is in its ring, or was dropped and counted by name

@@ -584,6 +584,7 @@ uint32_t dp_wire_receive(struct dp_wire *wire, uint64_t now_ns)
 		if (!frames)
 			continue;
 		received += frames;
+		wire->received = dp_tsc();
 		dp_trace_rx_burst(queue->port->id, queue->queue, frames);
 		if (wire->cycles.on)
 			histogram_add(&wire->rx_burst, frames);
@@ -630,6 +631,11 @@ uint64_t dp_wire_next_ns(const struct dp_wire *wire)
 		if (wire->queue[q].pending)
 			return 0; /* a full transmit ring: at once */
 	return next_ms > UINT64_MAX / NS_PER_MS ? UINT64_MAX : next_ms * NS_PER_MS;
+}
+
+const uint64_t *dp_wire_received(const struct dp_wire *wire)
+{
+	return &wire->received;
 }
 
 void dp_wire_node_state(struct dp_wire *wire, uint32_t state)

@@ -63,6 +63,9 @@ void dp_wire_turn_end(struct dp_wire *wire, bool worked);
 /* Any thread. Frames per burst, of bursts that were not empty; 2 of them, which live as long as the
  * wire. index: the worker. */
 #define DP_WIRE_HISTOGRAMS 2u
+/* The TSC behind the last receive burst, as it stands whenever it is read. */
+const uint64_t *dp_wire_received(const struct dp_wire *wire);
+
 void dp_wire_histograms(
 	const struct dp_wire *wire, uint32_t index, struct histogram_ref out[DP_WIRE_HISTOGRAMS]);
 

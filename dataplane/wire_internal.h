@@ -93,6 +93,7 @@ struct dp_wire {
 
 	struct dp_cycles cycles;
 	struct histogram rx_burst, tx_burst; /* frames */
+	uint64_t received;                   /* TSC behind the last receive burst */
 };
 
 /* A burst that is in wire->rx, from queue; handed: another worker gave it to us. */

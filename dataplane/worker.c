@@ -12,9 +12,11 @@
 #include "dataplane/wire.h"
 #include "dataplane/worker.h"
 
-/* Slots taken from one ring in a turn: enough for a tick's updates to move on quickly, few enough
- * that receiving does not wait. Twice the largest message. */
+/* Slots taken from a ring at once: twice the largest message. In a turn so many times that, while
+ * the ring goes on giving that much: what a shard on this lcore makes of updates in one slice must
+ * leave in one turn, or it piles up; yet receiving must not wait. */
 #define DRAIN_SLOTS (2u * MSG_SLOTS_MAX)
+#define DRAIN_TURNS 24u
 
 /* Messages taken from a ring that are not worked off yet, because one of them must wait. */
 struct drain {
@@ -126,7 +128,7 @@ static bool take(struct dp_worker *worker, uint32_t from, const struct msg *mess
 	return true;
 }
 
-static bool drain(struct dp_worker *worker, uint32_t from)
+static bool drain_some(struct dp_worker *worker, uint32_t from)
 {
 	struct drain *d = &worker->drain[from];
 
@@ -147,6 +149,20 @@ static void answer_query(struct dp_worker *worker)
 		return;
 	sw_enet_peer_info(worker->engine, worker->query_index, &worker->query_info);
 	atomic_store_explicit(&worker->query, QUERY_ANSWERED, memory_order_release);
+}
+
+static bool drain(struct dp_worker *worker, uint32_t from)
+{
+	const struct drain *d = &worker->drain[from];
+	bool any = false;
+
+	for (uint32_t i = 0; i < DRAIN_TURNS; i++) {
+		any |= drain_some(worker, from);
+		/* something waits, or there was less than a ring that is not empty gives */
+		if (d->at < d->filled || d->filled + MSG_SLOTS_MAX <= DRAIN_SLOTS)
+			break;
+	}
+	return any;
 }
 
 bool dp_worker_step(struct dp_worker *worker, uint64_t now_ns)
@@ -297,6 +313,7 @@ struct dp_worker *dp_worker_new(const struct sw_config *config, uint32_t index,
 		return NULL;
 	}
 	worker->engine = dp_wire_engine(worker->wire);
+	dp_route_time(worker->route, dp_wire_received(worker->wire));
 	worker->sets[0] = (struct counter_set){.group = "dataplane",
 		.index = index,
 		.count = DP_COUNTER_COUNT,

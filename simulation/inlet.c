@@ -4,6 +4,7 @@
 #include "common/log_events.h"
 #include "simulation/client_message.h"
 #include "simulation/commit.h"
+#include "simulation/cycles.h"
 #include "simulation/instance.h"
 #include "simulation/life.h"
 #include "simulation/list.h"
@@ -57,6 +58,15 @@ static void take_inputs(
 		p->input_dx[at] = message->dx[i];
 		p->input_dy[at] = message->dy[i];
 	}
+}
+
+/* What a cycle takes is not known before the first tick has ended. */
+static void time_input(struct sim_shard *s, const struct msg *message)
+{
+	uint32_t cycles = (uint32_t)sim_cycles() - message->received;
+
+	if (s->ns_per_cycle > 0)
+		histogram_add(&s->input_time, (uint64_t)((double)cycles * s->ns_per_cycle));
 }
 
 static void take_action(struct sim_shard *s, struct sim_map *m, uint32_t slot,
@@ -116,10 +126,13 @@ static void from_client(struct sim_shard *s, const struct msg *message)
 			sim_send_refused(s, m, slot, parsed.type, SW__ACTION_REFUSAL__LEFT_MAP);
 		return;
 	}
-	if (parsed.type == SW_MSG_INPUT)
+	if (parsed.type == SW_MSG_INPUT) {
 		take_inputs(s, p, &parsed);
-	else
+		if (message->received)
+			time_input(s, message);
+	} else {
 		take_action(s, m, slot, &parsed);
+	}
 }
 
 static void peer_gone(struct sim_shard *s, uint64_t peer)

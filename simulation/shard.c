@@ -124,6 +124,8 @@ struct sim_shard *sim_shard_new(const struct sw_config *config, uint32_t index,
 		s->commit_start = s->serials = sim_random(&(uint64_t){seed});
 	s->start_ns = s->now_ns = s->window_ns = now_ns;
 	s->start_cycles = sim_cycles();
+	s->tick_time.quarters_from = 13; /* 8 us to 537 ms */
+	s->input_time.quarters_from = 8; /* 256 ns to 17 ms */
 	take_config(s, config);
 	lay_out_shard(&layout, s, config->rings.slots);
 	s->memory_bytes = layout.used;
@@ -157,6 +159,8 @@ void sim_shard_free(struct sim_shard *s)
 	free(s);
 }
 
+_Static_assert(SIM_HISTOGRAMS == SIM_STAGES + 2, "ticks, stages, inputs");
+
 const struct counter_set *sim_shard_counters(const struct sim_shard *s)
 {
 	return &s->counter_set;
@@ -178,7 +182,16 @@ uint32_t sim_shard_histograms(const struct sim_shard *s, struct histogram_ref *o
 			.histogram = i ? &s->stage_time[i - 1] : &s->tick_time,
 		};
 	}
-	return SIM_STAGES + 1;
+	if (max > SIM_STAGES + 1)
+		out[SIM_STAGES + 1] = (struct histogram_ref){
+			.group = "simulation",
+			.name = "input_wait_ns",
+			.help = "from the receive burst of a datagram to the player's input slot; "
+				"one in 17 is timed",
+			.index = s->index,
+			.histogram = &s->input_time,
+		};
+	return SIM_HISTOGRAMS;
 }
 
 uint64_t sim_shard_last_tick_ns(const struct sim_shard *s)

@@ -75,7 +75,10 @@ uint64_t sim_shard_next_ns(const struct sim_shard *shard);
 /* Any thread, until sim_shard_free. */
 const struct counter_set *sim_shard_counters(const struct sim_shard *shard);
 
-/* Tick time and time per stage, in nanoseconds of the shard's own work, ring drains left out. Fills
+#define SIM_HISTOGRAMS 10u
+
+/* Tick time and time per stage, in nanoseconds of the shard's own work, ring drains left out, and
+ * how long inputs took from the receive burst to their player's slot. Fills
  * out[] up to max; returns how many there are. Any thread. */
 uint32_t sim_shard_histograms(
 	const struct sim_shard *shard, struct histogram_ref *out, uint32_t max);

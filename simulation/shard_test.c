@@ -180,7 +180,7 @@ static void slow_players_are_disconnected(void **state)
 static void histograms_and_counters_are_named(void **state)
 {
 	struct test_shard t;
-	struct histogram_ref refs[SIM_STAGES + 1];
+	struct histogram_ref refs[SIM_HISTOGRAMS];
 	const struct counter_set *set;
 	uint64_t ticks = 0;
 
@@ -188,8 +188,8 @@ static void histograms_and_counters_are_named(void **state)
 	test_init(&t, 200, 10);
 	test_start(&t, 1);
 	test_run(&t, 1000);
-	assert_int_equal(sim_shard_histograms(t.shard, refs, SIM_STAGES + 1), SIM_STAGES + 1);
-	for (uint32_t b = 0; b < HISTOGRAM_BUCKETS; b++)
+	assert_int_equal(sim_shard_histograms(t.shard, refs, SIM_HISTOGRAMS), SIM_HISTOGRAMS);
+	for (uint32_t b = 0; b < HISTOGRAM_QUARTERS; b++)
 		ticks += counter_get(&refs[0].histogram->bucket[b]);
 	assert_int_equal(ticks, test_counter(&t, SIM_TICKS));
 	assert_string_equal(refs[8].name, "stage_flush_ns");

@@ -5,13 +5,12 @@
 #include "simulation/events.h"
 #include "simulation/interest.h"
 #include "simulation/state.h"
+#include "simulation/update.h"
 #include "simulation/view.h"
 
-/* An entity at rest is sent again within a second of the last time: its slot has a tick of its own.
- */
 static bool refresh_due(const struct sim_map *m, uint32_t slot)
 {
-	uint32_t period = m->config.tick_hz > 1 ? m->config.tick_hz - 1 : 1;
+	uint32_t period = sim_refresh_period(m);
 
 	return slot % period == m->beat % period;
 }

@@ -141,7 +141,7 @@ struct sim_player {
 	uint32_t life_next, lazy_next;
 	uint32_t leave_reason, disconnect_mode;
 	uint32_t told_sequence; /* applied_sequence of the last update sent */
-	uint32_t view_sequence, view_max, known_count, rotate; /* slot to go on from in a crowd */
+	uint32_t view_sequence, view_max, known_count, rotate; /* where in a crowd to go on */
 	/* Who is known and got looks since renew_floor is told again, from slot renew_cursor on;
 	 * more came since renew_next. 0: nothing to do. */
 	uint32_t renew_floor, renew_cursor, renew_next;
@@ -440,6 +440,7 @@ struct sim_shard {
 	struct counter_set counter_set;
 	_Atomic uint64_t counters[SIM_COUNTER_COUNT];
 	struct histogram tick_time, stage_time[SIM_STAGES];
+	struct histogram input_time; /* from receive burst to input slot, of those that say when */
 	_Atomic uint64_t last_tick_ns, last_tick_end_ns;
 	struct shard_gauges gauges;
 	uint64_t window_ns, busy_ns; /* of the load: since when, and work since then */

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "simulation/counters.h"
+#include "simulation/random.h"
 
 static struct msg_buffer batch[2];
 static uint32_t workers = 1; /* of the shard under test */
@@ -88,8 +89,13 @@ static void note(struct test_shard *t, char what)
 
 /* ---- what clients read ---- */
 
-static void heard(struct test_client *c, const Sw__EntityState *e, uint32_t tick)
+static void heard(struct test_client *c, const Sw__EntityState *e, uint32_t tick, bool lost)
 {
+	if (lost) {
+		if (e->actor_id < TEST_ACTORS_MAX)
+			c->heard_tick[e->actor_id] = tick;
+		return;
+	}
 	if (e->actor_id == c->actor_id) {
 		c->x_mm = e->x_mm;
 		c->y_mm = e->y_mm;
@@ -106,16 +112,18 @@ static void read_update(
 	struct test_shard *t, struct test_client *c, const uint8_t *bytes, uint32_t count)
 {
 	Sw__WorldUpdate *update = sw__world_update__unpack(NULL, count, bytes);
+	bool lost = t->lose_permille && sim_random_below(&t->lose_dice, 1000) < t->lose_permille;
 
 	assert_non_null(update);
 	if (count + 1 > c->update_bytes_largest)
 		c->update_bytes_largest = count + 1;
 	c->updates++;
 	assert_int_equal(update->stay, c->stay);
-	c->input_sequence = update->input_sequence;
+	if (!lost)
+		c->input_sequence = update->input_sequence;
 	t->tick = update->tick;
 	for (size_t i = 0; i < update->n_entities; i++)
-		heard(c, update->entities[i], update->tick);
+		heard(c, update->entities[i], update->tick, lost);
 	sw__world_update__free_unpacked(update, NULL);
 }
 
@@ -144,7 +152,7 @@ static void read_view(struct test_client *c, const uint8_t *bytes, uint32_t coun
 		c->view_count += !c->knows[id];
 		c->knows[id] = true;
 		c->looks[id] = change->enter[i]->appearance != 0;
-		heard(c, change->enter[i]->state, change->tick);
+		heard(c, change->enter[i]->state, change->tick, false);
 		c->seen_health[id] = change->enter[i]->health;
 		c->seen_item[id] = change->enter[i]->item;
 		if (change->enter[i]->kind == SW__ACTOR_KIND__LOOT)

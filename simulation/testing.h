@@ -82,6 +82,8 @@ struct test_shard {
 	uint32_t tick;               /* of the newest update that any client got */
 	struct test_client *clients; /* [TEST_CLIENTS_MAX], by the index of the peer handle */
 	bool answer_details;         /* play the world thread */
+	uint32_t lose_permille;      /* of WorldUpdates: only that they were sent is noted */
+	uint64_t lose_dice;          /* its generator, with a seed */
 	bool hold_commits;           /* keep them for test_answer_commits */
 	struct test_owned owned[TEST_OWNED_MAX];
 	struct test_held held[TEST_HELD_MAX];

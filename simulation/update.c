@@ -47,29 +47,33 @@ static bool pick(struct sim_map *m, uint32_t slot, uint8_t **at, const uint8_t *
 	return true;
 }
 
-/* Up to count known entities, from p->rotate on. */
-static void pick_in_turn(
-	struct sim_map *m, uint32_t observer, uint32_t count, uint8_t **at, const uint8_t *end)
+/* Known entities that are told again in this tick, changed or not: those that an update of whole
+ * cells would tell (sim_refresh_period), so that nobody waits longer when the kind of update
+ * changes from tick to tick. view_max leaves room for all of them; should it not suffice, the next
+ * time begins with who was left out. */
+static void pick_due(struct sim_map *m, uint32_t observer, uint8_t **at, const uint8_t *end)
 {
 	struct sim_player *p = sim_player(m, observer);
 	const uint64_t *known = sim_known(m, observer);
-	uint32_t word = p->rotate / 64 % m->known_words;
-	uint64_t bits = known[word] & (UINT64_MAX << (p->rotate % 64));
+	uint32_t period = sim_refresh_period(m), first = p->rotate < m->known_words ? p->rotate : 0;
+	uint64_t every = 0;
 
-	for (uint32_t words = 0; count && words <= m->known_words; words++) {
-		for (; bits && count; bits &= bits - 1, count--) {
+	for (uint32_t bit = 0; bit < 64; bit += period)
+		every |= 1ull << bit;
+	for (uint32_t n = 0, word = first; n < m->known_words; n++) {
+		/* the first bit of the word whose slot has its turn */
+		uint32_t bit = (m->beat % period + period - word * 64 % period) % period;
+		uint64_t bits = bit < 64 ? known[word] & every << bit : 0;
+
+		for (; bits; bits &= bits - 1) {
 			uint32_t slot = word * 64 + (uint32_t)__builtin_ctzll(bits);
 
-			p->rotate = slot;
-			if (m->entities[slot].cell != SIM_NONE && !pick(m, slot, at, end))
+			if (m->entities[slot].cell != SIM_NONE && !pick(m, slot, at, end)) {
+				p->rotate = word;
 				return;
-			p->rotate = slot + 1;
+			}
 		}
-		if (!count)
-			return;
-		word = (word + 1) % m->known_words;
-		bits = known[word];
-		p->rotate = word * 64;
+		word = word + 1 < m->known_words ? word + 1 : 0;
 	}
 }
 
@@ -155,7 +159,9 @@ uint32_t sim_update_step(struct sim_shard *s, struct sim_map *m, uint32_t slot)
 	uint8_t *start = sim_send_begin(s, SW_MSG_WORLD_UPDATE), *at = start;
 	const uint8_t *end = start + (limit > 1 ? limit - 1 : 0);
 
-	if (p->owed & (SIM_OWE_ROUTE | SIM_OWE_JOINED))
+	/* Not a route that is only told again: a tick without updates would leave out the refreshes
+	 * that fall into it. */
+	if (p->owed & SIM_OWE_JOINED)
 		return SIM_COST_SLOT;
 	if (!bytes && p->told_sequence == p->applied_sequence)
 		return SIM_COST_SLOT;
@@ -165,12 +171,9 @@ uint32_t sim_update_step(struct sim_shard *s, struct sim_map *m, uint32_t slot)
 	if (at + bytes <= end) {
 		at = copy_rows(m, &window, at);
 	} else {
-		uint32_t hz = m->config.tick_hz;
-
 		m->pick_serial++;
 		pick(m, slot, &at, end);
-		pick_in_turn(
-			m, slot, (p->known_count + hz - 2) / (hz > 1 ? hz - 1 : 1) + 1, &at, end);
+		pick_due(m, slot, &at, end);
 		pick_nearest(m, slot, &window, &at, end);
 		sim_count(s, SIM_UPDATES_PICKED, 1);
 		cost += p->known_count * SIM_COST_PICK + m->known_words;

@@ -2,12 +2,20 @@
  *
  * Protobuf messages concatenate, so an update is a small header (tick, last input applied) and then
  * records that were encoded when their entity changed, as they lie in the cells' memory. If the
- * cells in sight hold more than fits, records are picked: the own one, then a share of the known
- * set in turn, so that all of it comes round within a second, then the nearest that changed. */
+ * cells in sight hold more than fits, records are picked: the own one, then those of the known
+ * set that are told again in this tick, so that all come round within a second, then the nearest
+ * that changed. */
 #ifndef SW_SIMULATION_UPDATE_H
 #define SW_SIMULATION_UPDATE_H
 
 #include "simulation/state.h"
+
+/* An entity at rest is told again within a second of the last time, in a tick of its slot's own:
+ * where slot and beat are alike modulo this. */
+static inline uint32_t sim_refresh_period(const struct sim_map *m)
+{
+	return m->config.tick_hz > 1 ? m->config.tick_hz - 1 : 1;
+}
 
 /* Builds and sends; nothing is sent when nothing near changed and no input was applied. Returns
  * nominal cost. */

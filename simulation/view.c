@@ -346,7 +346,7 @@ uint32_t sim_view_step(struct sim_shard *s, struct sim_map *m, uint32_t slot)
 		return SIM_COST_SLOT;
 	/* Before Joined, or while earlier messages wait for room, nothing is told: it stays
 	 * pending, and what comes and goes in between is never said. */
-	if (p->owed & (SIM_OWE_ROUTE | SIM_OWE_JOINED) || sim_send_blocked(s, p))
+	if (p->owed & SIM_OWE_JOINED || sim_send_blocked(s, p))
 		return SIM_COST_SLOT;
 	window = sim_window_of(m, m->entities[slot].cell);
 	candidates = sim_window_count(m, &window) - 1;

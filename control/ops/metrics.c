@@ -88,17 +88,18 @@ static void print_plain_histogram(const struct histogram_ref *ref, FILE *out)
 static void print_histogram(const struct histogram_ref *ref, FILE *out)
 {
 	int bytes = name_bytes(ref->name);
+	uint32_t buckets = histogram_buckets(ref->histogram);
 	uint64_t count = 0;
 
-	for (uint32_t i = 0; i < HISTOGRAM_BUCKETS; i++) {
+	for (uint32_t i = 0; i < buckets; i++) {
 		count += counter_get(&ref->histogram->bucket[i]);
 		/* The last bucket takes everything above, so its bound is infinity. */
-		if (i + 1 < HISTOGRAM_BUCKETS)
+		if (i + 1 < buckets)
 			fprintf(out,
 				"stormweir_%s_%.*s_seconds_bucket{thread=\"%u\",le=\"%.9g\"} "
 				"%" PRIu64 "\n",
 				ref->group, bytes, ref->name, ref->index,
-				(double)(1ull << i) * 1e-9, count);
+				(double)histogram_bound(ref->histogram, i) * 1e-9, count);
 	}
 	fprintf(out, "stormweir_%s_%.*s_seconds_bucket{thread=\"%u\",le=\"+Inf\"} %" PRIu64 "\n",
 		ref->group, bytes, ref->name, ref->index, count);

@@ -41,6 +41,7 @@ void ops_status_json(const struct ops *ops, uint64_t now_ns, FILE *out);
 
 /* The smallest bound, in ns, that at least share (0..1) of the values are below; 0 when there are
  * none. */
-uint64_t ops_quantile_ns(const uint64_t bucket[HISTOGRAM_BUCKETS], double share);
+uint64_t ops_quantile_ns(
+	const struct histogram *h, const uint64_t bucket[HISTOGRAM_QUARTERS], double share);
 
 #endif

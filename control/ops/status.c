@@ -6,16 +6,17 @@
 #include "common/mono.h"
 #include "control/ops/ops_internal.h"
 
-uint64_t ops_quantile_ns(const uint64_t bucket[HISTOGRAM_BUCKETS], double share)
+uint64_t ops_quantile_ns(
+	const struct histogram *h, const uint64_t bucket[HISTOGRAM_QUARTERS], double share)
 {
 	uint64_t count = 0, below = 0;
 
-	for (uint32_t i = 0; i < HISTOGRAM_BUCKETS; i++)
+	for (uint32_t i = 0; i < histogram_buckets(h); i++)
 		count += bucket[i];
-	for (uint32_t i = 0; i < HISTOGRAM_BUCKETS && count; i++) {
+	for (uint32_t i = 0; i < histogram_buckets(h) && count; i++) {
 		below += bucket[i];
 		if ((double)below >= share * (double)count)
-			return 1ull << i;
+			return histogram_bound(h, i);
 	}
 	return 0;
 }
@@ -88,11 +89,12 @@ static json_t *thread_object(json_t *root, const char *section, const char *grou
 static void add_histogram(json_t *root, const struct histogram_ref *ref)
 {
 	json_t *thread = thread_object(root, "histograms", ref->group, ref->index);
-	uint64_t bucket[HISTOGRAM_BUCKETS], count = 0;
+	const struct histogram *h = ref->histogram;
+	uint64_t bucket[HISTOGRAM_QUARTERS], count = 0;
 	bool plain = ref->histogram->plain_buckets != 0;
 	uint64_t sum_ns = counter_get(&ref->histogram->sum_ns);
 
-	for (uint32_t i = 0; i < HISTOGRAM_BUCKETS; i++) {
+	for (uint32_t i = 0; i < histogram_buckets(h); i++) {
 		bucket[i] = counter_get(&ref->histogram->bucket[i]);
 		count += bucket[i];
 	}
@@ -100,11 +102,11 @@ static void add_histogram(json_t *root, const struct histogram_ref *ref)
 		json_pack("{s:I, s:I, s:I, s:I, s:I}", "count", (json_int_t)count,
 			plain ? "mean" : "mean_ns", (json_int_t)(count ? sum_ns / count : 0),
 			plain ? "p50_below" : "p50_below_ns",
-			(json_int_t)ops_quantile_ns(bucket, 0.5),
+			(json_int_t)ops_quantile_ns(h, bucket, 0.5),
 			plain ? "p99_below" : "p99_below_ns",
-			(json_int_t)ops_quantile_ns(bucket, 0.99),
+			(json_int_t)ops_quantile_ns(h, bucket, 0.99),
 			plain ? "max_below" : "max_below_ns",
-			(json_int_t)ops_quantile_ns(bucket, 1.0)));
+			(json_int_t)ops_quantile_ns(h, bucket, 1.0)));
 }
 
 static json_t *instances_json(const struct ops *ops, uint64_t now_ns)

@@ -29,6 +29,14 @@ static const char help[] =
 	"      --raw writes the bytes instead: to FILE, or to FILE.<character> where there are "
 	"several.\n"
 	"\n"
+	"  swctl audit ledger --config FILE | --conninfo TEXT [--realm N]\n"
+	"      sums up the ledger and compares it with what characters own: gold, experience, "
+	"items,\n"
+	"      quests, match results. One line for each difference. Exit code 0, or 3 when there "
+	"is\n"
+	"      one, 1 when PostgreSQL does not answer. Reads one snapshot; servers may run "
+	"meanwhile.\n"
+	"\n"
 	"  swctl help\n";
 
 static bool is_help(const char *argument)
@@ -42,6 +50,7 @@ int main(int argc, char **argv)
 		const char *verb;
 		int (*run)(int argc, char **argv);
 	} verbs[] = {
+		{"audit", swctl_audit},
 		{"status", swctl_status},
 		{"ticket", swctl_ticket},
 		{"ticket-key", swctl_ticket_key},

@@ -20,11 +20,13 @@ struct commit_table {
 	uint32_t capacity, batch_max, batch_ops_max, bucket_mask;
 	uint32_t used, waiting_count, batch_count, batch_left;
 	uint64_t sequence, rotation;
+	uint64_t expiry_ns; /* no waiting commit expires before */
 	struct commit_list free, waiting;
 	struct commit *commits; /* [capacity] */
 	struct commit **batch;  /* [batch_max] */
 	struct holder *holders; /* [2 * capacity]: a commit has up to two */
-	uint32_t *buckets;      /* [bucket_mask + 1] */
+	uint32_t *buckets;      /* [bucket_mask + 1] of characters */
+	uint32_t *requests;     /* [bucket_mask + 1] of commits */
 	uint32_t free_holder;
 };
 
@@ -42,7 +44,7 @@ size_t commit_table_bytes(uint32_t capacity, uint32_t batch_max)
 	return sizeof(struct commit_table) + (size_t)capacity * sizeof(struct commit) +
 	       (size_t)batch_max * sizeof(struct commit *) +
 	       (size_t)capacity * 2 * sizeof(struct holder) +
-	       (size_t)bucket_count(capacity) * sizeof(uint32_t);
+	       (size_t)bucket_count(capacity) * 2 * sizeof(uint32_t);
 }
 
 struct commit_table *commit_table_new(uint32_t capacity, uint32_t batch_max, uint32_t batch_ops_max)
@@ -61,7 +63,9 @@ struct commit_table *commit_table_new(uint32_t capacity, uint32_t batch_max, uin
 	t->batch = calloc(batch_max, sizeof(struct commit *));
 	t->holders = calloc(2 * (size_t)capacity, sizeof(*t->holders));
 	t->buckets = malloc(buckets * sizeof(*t->buckets));
-	if (!t->commits || !t->batch || !t->holders || !t->buckets) {
+	t->requests = malloc(buckets * sizeof(*t->requests));
+	t->expiry_ns = UINT64_MAX;
+	if (!t->commits || !t->batch || !t->holders || !t->buckets || !t->requests) {
 		commit_table_free(t);
 		return NULL;
 	}
@@ -72,6 +76,7 @@ struct commit_table *commit_table_new(uint32_t capacity, uint32_t batch_max, uin
 	for (uint32_t i = 0; i < 2 * capacity; i++)
 		t->holders[i].chain = i + 1 < 2 * capacity ? i + 1 : NIL;
 	memset(t->buckets, 0xff, buckets * sizeof(*t->buckets));
+	memset(t->requests, 0xff, buckets * sizeof(*t->requests));
 	return t;
 }
 
@@ -83,6 +88,7 @@ void commit_table_free(struct commit_table *t)
 	free(t->batch);
 	free(t->holders);
 	free(t->buckets);
+	free(t->requests);
 	free(t);
 }
 
@@ -140,6 +146,46 @@ bool commit_table_has(const struct commit_table *t, uint32_t realm_id, uint64_t 
 	return find(t, realm_id, character_id) != NIL;
 }
 
+/* ---- which requests are pending ---- */
+
+static uint32_t *request_bucket(const struct commit_table *t, const uint64_t request[2])
+{
+	uint64_t h = (request[0] ^ request[1]) * 0x9e3779b97f4a7c15ull;
+
+	return &t->requests[(uint32_t)(h >> 32) & t->bucket_mask];
+}
+
+struct commit *commit_table_find(struct commit_table *t, const uint64_t request[2], uint32_t source)
+{
+	uint32_t i = *request_bucket(t, request);
+
+	for (; i != NIL; i = t->commits[i].request_chain) {
+		const struct commit *c = &t->commits[i];
+
+		if (c->source == source && memcmp(c->body.commit.request, request,
+						   sizeof(c->body.commit.request)) == 0)
+			return &t->commits[i];
+	}
+	return NULL;
+}
+
+static void request_add(struct commit_table *t, struct commit *c)
+{
+	uint32_t *bucket = request_bucket(t, c->body.commit.request);
+
+	c->request_chain = *bucket;
+	*bucket = (uint32_t)(c - t->commits);
+}
+
+static void request_remove(struct commit_table *t, const struct commit *c)
+{
+	uint32_t *link = request_bucket(t, c->body.commit.request);
+
+	while (*link != (uint32_t)(c - t->commits))
+		link = &t->commits[*link].request_chain;
+	*link = c->request_chain;
+}
+
 /* ---- the way of a commit ---- */
 
 struct commit *commit_table_put(struct commit_table *t, const struct msg_commit *commit,
@@ -155,7 +201,11 @@ struct commit *commit_table_put(struct commit_table *t, const struct msg_commit 
 	c->unknown = false;
 	c->source = source;
 	c->deadline_ns = deadline_ns;
+	c->answers = 1;
 	c->sequence = ++t->sequence;
+	request_add(t, c);
+	if (deadline_ns < t->expiry_ns)
+		t->expiry_ns = deadline_ns;
 	TAILQ_INSERT_TAIL(&t->waiting, c, line);
 	t->used++;
 	t->waiting_count++;
@@ -198,6 +248,8 @@ void commit_table_put_back(struct commit_table *t, bool unknown)
 		CHECK(c->state == COMMIT_IN_FLIGHT);
 		c->state = COMMIT_WAITING;
 		c->unknown |= unknown;
+		if (c->deadline_ns < t->expiry_ns)
+			t->expiry_ns = c->deadline_ns;
 		TAILQ_INSERT_HEAD(&t->waiting, c, line);
 	}
 	t->waiting_count += t->batch_count;
@@ -243,6 +295,7 @@ void commit_table_settle(struct commit_table *t, struct commit *c)
 		t->batch_left--;
 	}
 	c->state = COMMIT_SETTLED;
+	request_remove(t, c);
 	for (int who = 0; who < 2; who++)
 		if (who == 0 || c->body.commit.character_id[1])
 			let_go(t, c->body.commit.realm_id, c->body.commit.character_id[who]);
@@ -260,13 +313,20 @@ void commit_table_release(struct commit_table *t, struct commit *c)
 
 struct commit *commit_table_expired(struct commit_table *t, uint64_t now_ns)
 {
+	uint64_t next_ns = UINT64_MAX;
 	struct commit *c;
 
-	TAILQ_FOREACH(c, &t->waiting, line)
-	{
-		if (!c->unknown && c->deadline_ns < now_ns)
+	if (now_ns <= t->expiry_ns)
+		return NULL;
+	for (c = TAILQ_FIRST(&t->waiting); c; c = TAILQ_NEXT(c, line)) {
+		if (c->unknown)
+			continue;
+		if (c->deadline_ns < now_ns)
 			return c;
+		if (c->deadline_ns < next_ns)
+			next_ns = c->deadline_ns;
 	}
+	t->expiry_ns = next_ns;
 	return NULL;
 }
 

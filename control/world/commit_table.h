@@ -11,6 +11,9 @@
  * commit that holds up all others can be sent behind them, but only with those that share a
  * character with it or with one that does.
  *
+ * A copy of a request that is pending does not wait beside it but joins it, and gets the same
+ * answer: else one of them could be refused as having no effect, and the other have it.
+ *
  * unknown: a copy was sent and nobody knows what became of it. Such a commit neither expires nor is
  * refused: only PostgreSQL's answer, to whichever copy, says what happened. */
 #ifndef SW_CONTROL_WORLD_COMMIT_TABLE_H
@@ -29,7 +32,9 @@ struct commit {
 	TAILQ_ENTRY(commit) line; /* the table's; the owner's while SETTLED */
 	enum commit_state state;
 	bool unknown;
-	uint32_t source; /* the owner's */
+	uint32_t source;        /* the owner's */
+	uint32_t answers;       /* that are due: 1, and 1 for each copy that joined it */
+	uint32_t request_chain; /* next of the hash bucket of requests */
 	uint64_t sequence, deadline_ns;
 	struct msg_commit_result result; /* while SETTLED */
 	union {
@@ -52,6 +57,10 @@ size_t commit_table_bytes(uint32_t capacity, uint32_t batch_max);
 /* Takes a copy of a commit that commit_check found good. NULL, with nothing changed: full. */
 struct commit *commit_table_put(struct commit_table *table, const struct msg_commit *commit,
 	uint32_t source, uint64_t deadline_ns);
+
+/* The pending commit of the same request and source, NULL for none. */
+struct commit *commit_table_find(
+	struct commit_table *table, const uint64_t request[2], uint32_t source);
 
 /* Moves the front of the queue, up to max commits of one realm, into the batch in flight; only when
  * none is. Returns how many; *batch points at them, in order, valid until the last is settled or

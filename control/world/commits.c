@@ -25,6 +25,14 @@ static bool push(struct source *source, const struct msg_commit_result *result)
 	return msg_ring_push(source->out, message);
 }
 
+/* True when every answer to it is out. */
+static bool answer(struct source *source, struct commit *c)
+{
+	while (c->answers > 0 && push(source, &c->result))
+		c->answers--;
+	return c->answers == 0;
+}
+
 bool commits_room(const struct source *source)
 {
 	return source->refusal_count + POP_SLOTS / 2 <= REFUSALS_MAX;
@@ -39,7 +47,7 @@ void commits_owed(struct world *world, struct source *source)
 		source->refusal_first = (source->refusal_first + 1) % REFUSALS_MAX;
 		source->refusal_count--;
 	}
-	while ((c = TAILQ_FIRST(&source->owed_commits)) && push(source, &c->result)) {
+	while ((c = TAILQ_FIRST(&source->owed_commits)) && answer(source, c)) {
 		TAILQ_REMOVE(&source->owed_commits, c, line);
 		commit_table_release(world->commits, c);
 	}
@@ -76,9 +84,9 @@ static void settle(struct world *world, struct commit *c)
 {
 	struct source *source = &world->sources[c->source];
 
-	world_count(world, WORLD_COMMITS_OK + (enum world_counter)c->result.result, 1);
+	world_count(world, WORLD_COMMITS_OK + (enum world_counter)c->result.result, c->answers);
 	commit_table_settle(world->commits, c);
-	if (TAILQ_EMPTY(&source->owed_commits) && push(source, &c->result)) {
+	if (TAILQ_EMPTY(&source->owed_commits) && answer(source, c)) {
 		commit_table_release(world->commits, c);
 		return;
 	}
@@ -102,11 +110,15 @@ void commits_take(struct world *world, uint32_t source, const struct msg *messag
 	const struct msg_commit *commit = (const void *)msg_payload(message);
 	uint32_t op;
 	enum commit_fault fault = commit_check(commit, message->payload_bytes, &op);
+	struct commit *pending;
 
 	world_count(world, WORLD_COMMITS_TAKEN, 1);
 	if (fault != COMMIT_FAULT_NONE) {
 		say_invalid(world, commit, commit_fault_text(fault), op, now_ns);
 		refuse(world, source, commit, COMMIT_RESULT_INVALID, op);
+	} else if ((pending = commit_table_find(world->commits, commit->request, source))) {
+		pending->answers++;
+		world_count(world, WORLD_COMMITS_REPEATED, 1);
 	} else if (pg_link_away(world->links[LINK_COMMITS_INDEX]) ||
 		   !commit_table_put(world->commits, commit, source,
 			   now_ns + commit->expires_ms * NS_PER_MS)) {

@@ -91,7 +91,7 @@
 	X(COMMITS_TOO_MUCH, "commits_too_much", COUNTER_SUM, "commits refused: a balance or count would leave its range") \
 	X(COMMITS_INVALID, "commits_invalid", COUNTER_SUM, "commits refused: they cannot be read; our bug") \
 	X(COMMITS_DUPLICATE, "commits_duplicate", COUNTER_SUM, "commits refused: the serial or the match result exists already") \
-	X(COMMITS_REPEATED, "commits_repeated", COUNTER_SUM, "commits that had been carried out before and got the first result") \
+	X(COMMITS_REPEATED, "commits_repeated", COUNTER_SUM, "commits that came again and got the first result") \
 	X(COMMIT_BATCHES, "commit_batches", COUNTER_SUM, "transactions of commits done")           \
 	X(COMMIT_BATCHES_FAILED, "commit_batches_failed", COUNTER_SUM, "transactions of commits that failed and are tried again") \
 	X(COMMIT_BATCHES_UNKNOWN, "commit_batches_unknown", COUNTER_SUM, "transactions of commits sent again because the connection was lost") \

@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <cmocka.h>
 
 #include "common/level.h"
@@ -420,6 +421,39 @@ static void the_most(void **state)
 	}
 }
 
+static int swctl(const char *arguments)
+{
+	char command[1024], conninfo[256];
+	int status;
+
+	server_conninfo(conninfo, sizeof(conninfo), "stormweir");
+	snprintf(command, sizeof(command), "%s audit %s --conninfo '%s'", SWCTL, arguments,
+		conninfo);
+	fflush(stdout);
+	status = system(command);
+	assert_true(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+static void the_tool_says_so(void **state)
+{
+	static const struct commit_op GIFT[] = {GOLD(0, 5), SLOT(1, 9, 4, 2)};
+	struct commit_text c = commit_of(GIFT, 2);
+
+	(void)state;
+	assert_int_equal(carry_out(&c).result, COMMIT_RESULT_OK);
+	assert_int_equal(swctl("ledger"), 0);
+	server_sql(sql, "UPDATE item_slot SET count = 3");
+	assert_int_equal(swctl("ledger"), 3);
+	assert_int_equal(swctl("ledger --realm 1"), 3);
+	assert_int_equal(swctl("ledger --realm 2"), 0);
+	server_sql(sql, "UPDATE item_slot SET count = 2");
+	assert_int_equal(swctl("ledger --realm x"), 2);
+	assert_int_equal(swctl("ledger --config x"), 2);
+	assert_int_equal(swctl("gold"), 2);
+	assert_int_equal(swctl("ledger --realm 1 --conninfo"), 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -430,6 +464,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(two_writers_of_one_request, start, end),
 		cmocka_unit_test_setup_teardown(one_rule_for_levels, start, end),
 		cmocka_unit_test_setup_teardown(the_most, start, end),
+		cmocka_unit_test_setup_teardown(the_tool_says_so, start, end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

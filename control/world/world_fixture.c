@@ -109,26 +109,39 @@ static void push(struct msg_ring *ring, const struct msg *message)
 		patience(&since);
 }
 
-/* One message; the world's answers come one at a time here, so the rest of the pop is kept. */
+/* What a thread has popped from a ring and not looked at yet. */
+struct kept {
+	struct msg_ring *of;
+	uint32_t at, filled;
+	struct msg message[MSG_SLOTS_MAX * 2];
+};
+
+/* One message, valid until the next. */
 static const struct msg *pop_message(struct msg_ring *ring, uint16_t type)
 {
-	static __thread struct msg kept[MSG_SLOTS_MAX * 2];
-	static __thread uint32_t at, filled;
-	static __thread struct msg_ring *of;
+	static __thread struct kept rings[FIXTURE_SHARDS + 1];
 	const struct msg *message;
+	struct kept *k = rings;
 	uint64_t since = 0;
 
-	CHECK(at == filled || of == ring);
-	while (at == filled) {
-		at = 0;
-		of = ring;
-		filled = msg_ring_pop(ring, kept, MSG_SLOTS_MAX * 2);
-		if (filled == 0)
+	/* A place that is used up can be another ring's. */
+	while (k->of != ring && k < &rings[FIXTURE_SHARDS])
+		k++;
+	if (k->of != ring) {
+		for (k = rings; k->at != k->filled;)
+			CHECK(++k <= &rings[FIXTURE_SHARDS]);
+		k->of = ring;
+		k->at = k->filled = 0;
+	}
+	while (k->at == k->filled) {
+		k->at = 0;
+		k->filled = msg_ring_pop(ring, k->message, MSG_SLOTS_MAX * 2);
+		if (k->filled == 0)
 			patience(&since);
 	}
-	message = &kept[at];
+	message = &k->message[k->at];
 	CHECK(message->type == type);
-	at += message->slots;
+	k->at += message->slots;
 	return message;
 }
 

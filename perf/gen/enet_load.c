@@ -10,12 +10,25 @@ static struct {
 	bool sending;
 } self;
 
+static void datagram(
+	void *ctx, uint32_t client, const uint8_t *data, uint32_t bytes, uint64_t now_ns)
+{
+	flow_receive(ctx, client, data, bytes, now_ns);
+}
+
+static uint32_t receive(uint64_t now_ns)
+{
+	const struct wire_sink sink = {.ctx = self.flow, .datagram = datagram};
+
+	return self.wire.receive(self.wire.ctx, &sink, now_ns);
+}
+
 static bool turn(void *ctx, uint64_t now_ns)
 {
 	uint32_t received, sent;
 
 	(void)ctx;
-	received = self.wire.receive(self.wire.ctx, self.flow, now_ns);
+	received = receive(now_ns);
 	flow_step(self.flow, self.wire.room(self.wire.ctx), now_ns);
 	sent = self.wire.flush(self.wire.ctx);
 	if (self.wire.flood)
@@ -87,7 +100,7 @@ static void leave(void *ctx)
 	while (more && mono_ns() < end_ns) {
 		uint64_t now_ns = mono_ns();
 
-		self.wire.receive(self.wire.ctx, self.flow, now_ns);
+		receive(now_ns);
 		more = flow_disconnect(self.flow, &from, self.wire.room(self.wire.ctx), now_ns);
 		self.wire.flush(self.wire.ctx);
 	}

@@ -5,12 +5,19 @@
 #include "perf/gen/drive.h"
 #include "perf/gen/flow.h"
 
-/* The wire under a flow. One thread. */
+/* Who takes what the wire receives: flow_receive or game_receive. */
+struct wire_sink {
+	void *ctx;
+	void (*datagram)(
+		void *ctx, uint32_t client, const uint8_t *data, uint32_t bytes, uint64_t now_ns);
+};
+
+/* The wire under many clients. One thread. */
 struct enet_wire {
 	void *ctx;
-	/* Hands what came to flow_receive; returns datagrams. Nothing is taken while answers could
+	/* Hands what came to the sink; returns datagrams. Nothing is taken while answers could
 	 * not be written. */
-	uint32_t (*receive)(void *ctx, struct flow *flow, uint64_t now_ns);
+	uint32_t (*receive)(void *ctx, const struct wire_sink *sink, uint64_t now_ns);
 	uint32_t (*room)(void *ctx);  /* datagrams that can be begun */
 	uint32_t (*flush)(void *ctx); /* sends what is begun; returns datagrams that left */
 	/* Sends what is due of a flood, if there is one; NULL: the wire cannot. */

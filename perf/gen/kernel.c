@@ -14,6 +14,7 @@
 
 #include "dataplane/lean_client.h"
 #include "perf/gen/enet_load.h"
+#include "perf/gen/game_load.h"
 #include "perf/gen/options.h"
 
 #define BATCH       64u /* the kernel's most segments */
@@ -90,7 +91,7 @@ static void end(void *ctx, uint32_t client, uint32_t bytes)
 	self.segments++;
 }
 
-static uint32_t receive(void *ctx, struct flow *flow, uint64_t now_ns)
+static uint32_t receive(void *ctx, const struct wire_sink *sink, uint64_t now_ns)
 {
 	int n = recvmmsg(self.fd, self.in, BATCH, MSG_DONTWAIT, NULL);
 
@@ -102,7 +103,8 @@ static uint32_t receive(void *ctx, struct flow *flow, uint64_t now_ns)
 		if (client >= self.clients)
 			self.other++;
 		else
-			flow_receive(flow, client, self.in_bytes[i], self.in[i].msg_len, now_ns);
+			sink->datagram(
+				sink->ctx, client, self.in_bytes[i], self.in[i].msg_len, now_ns);
 	}
 	self.received += n > 0 ? (uint32_t)n : 0;
 	return n > 0 ? (uint32_t)n : 0;
@@ -169,13 +171,15 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	self.clients = options.flow.clients;
+	signal(SIGINT, on_signal);
+	signal(SIGTERM, on_signal);
+	if (options.game)
+		return open_socket(&options) ? game_run(&options, &ops, &wire) : 1;
 	flow = flow_new(&options.flow, &ops);
 	if (!flow || !open_socket(&options)) {
 		flow_free(flow);
 		return 1;
 	}
-	signal(SIGINT, on_signal);
-	signal(SIGTERM, on_signal);
 	enet_load_init(&load, flow, &wire, options.flow.clients);
 	if (options.interactive) {
 		printf("gen: ready\n");

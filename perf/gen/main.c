@@ -11,6 +11,7 @@
 
 #include "common/config.h"
 #include "dataplane/eal.h"
+#include "perf/gen/game_load.h"
 #include "perf/gen/options.h"
 #include "perf/gen/port_wire.h"
 #include "perf/gen/raw.h"
@@ -57,6 +58,12 @@ static int enet(const struct gen_options *options, struct dp_port *port)
 	if (!wire)
 		return 1;
 	port_wire_ops(wire, &ops, &flow_ops);
+	if (options->game) {
+		if (port_wire_resolve(wire))
+			status = game_run(options, &flow_ops, &ops);
+		port_wire_free(wire);
+		return status;
+	}
 	flow = flow_new(&options->flow, &flow_ops);
 	if (!flow)
 		fprintf(stderr, "gen: no memory for %u clients\n", options->flow.clients);

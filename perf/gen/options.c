@@ -21,13 +21,21 @@
 	X("txd", 'T', 64, 32768, txd, false, "transmit descriptors (1024)") \
 	X("total-num-mbufs", 'm', 0, 4194304, mbufs, false, "buffers, 0: computed (0)") \
 	X("flood", 'F', 0, UINT32_MAX, flood, false, "CONNECTs/s from invented sources while messages are sent (0)") \
-	X("client-ports", 'P', 1, 60000, ports_per_address, false, "clients of one address, each with its own UDP port (50000)")
+	X("client-ports", 'P', 1, 60000, ports_per_address, false, "clients of one address, each with its own UDP port (50000)") \
+	X("login-rate", 'l', 1, 1000000, login_rate, true, "game: logins a second (1000)") \
+	X("hz", 'H', 1, 60, hz, true, "game: inputs a second of each player (20)") \
+	X("settle", 'T' + 128, 0, 600, settle_s, true, "game: seconds from the last login to what is counted (2)")
 /* clang-format on */
 
 static void help(bool kernel)
 {
 	printf("%s\nENet clients against an echo server, one message a datagram.\n"
-	       "  --forward-mode MODE  unreliable (default), reliable%s\n"
+	       "  --forward-mode MODE  unreliable (default), reliable, game: players of a "
+	       "stormweir\n"
+	       "                       server (perf/gen/game.h)%s\n"
+	       "  --tickets FILE       game: one login ticket a player, as swctl ticket writes "
+	       "them\n"
+	       "  --crowd              game: players go there and back\n"
 	       "  --tx-ip %s    addresses of the first client and of the server\n"
 	       "  --tx-udp %s    their UDP ports\n"
 	       "  --interactive        commands on standard input (perf/gen/drive.h)\n",
@@ -64,10 +72,12 @@ static int number(long long low, long long high, uint32_t *out, const char *name
 static int mode(struct gen_options *options, bool kernel, FILE *errors)
 {
 	options->raw = !kernel && !strcmp(optarg, "raw");
+	options->game = !strcmp(optarg, "game");
 	options->flow.mode = !strcmp(optarg, "reliable") ? FLOW_RELIABLE : FLOW_UNRELIABLE;
-	if (options->raw || !strcmp(optarg, "reliable") || !strcmp(optarg, "unreliable"))
+	if (options->raw || options->game || !strcmp(optarg, "reliable") ||
+		!strcmp(optarg, "unreliable"))
 		return 0;
-	fprintf(errors, "gen: --forward-mode %s: unreliable, reliable%s\n", optarg,
+	fprintf(errors, "gen: --forward-mode %s: unreliable, reliable, game%s\n", optarg,
 		kernel ? "" : " or raw");
 	return -EINVAL;
 }
@@ -136,6 +146,16 @@ static int apply(struct gen_options *options, bool kernel, int key, FILE *errors
 	case 'I':
 		options->interactive = true;
 		return 0;
+	case 'C':
+		options->crowd = true;
+		return 0;
+	case 'K':
+		if (strlen(optarg) < sizeof(options->tickets)) {
+			strcpy(options->tickets, optarg);
+			return 0;
+		}
+		fprintf(errors, "gen: --tickets: a path too long\n");
+		return -EINVAL;
 	case 'D':
 		if (strlen(optarg) < sizeof(options->port)) {
 			strcpy(options->port, optarg);
@@ -160,6 +180,8 @@ int gen_options(struct gen_options *options, bool kernel, int argc, char **argv,
 		{"tx-ip", required_argument, NULL, 'i'},
 		{"tx-udp", required_argument, NULL, 'u'},
 		{"eth-peer", required_argument, NULL, 'e'},
+		{"tickets", required_argument, NULL, 'K'},
+		{"crowd", no_argument, NULL, 'C'},
 		{"interactive", no_argument, NULL, 'I'},
 		{"help", no_argument, NULL, 'h'},
 		{NULL, 0, NULL, 0},
@@ -170,6 +192,9 @@ int gen_options(struct gen_options *options, bool kernel, int argc, char **argv,
 		.from_port = 10000,
 		.to_port = 7777,
 		.ports_per_address = 50000,
+		.login_rate = 1000,
+		.hz = 20,
+		.settle_s = 2,
 		.burst = 32,
 		.rxd = 1024,
 		.txd = 1024,
@@ -191,6 +216,10 @@ int gen_options(struct gen_options *options, bool kernel, int argc, char **argv,
 		fprintf(errors, "gen: %s; see --help\n",
 			kernel ? "--tx-ip says where the server is"
 			       : "give --port, and --tx-ip FROM,TO (after \"--\")");
+		return -EINVAL;
+	}
+	if (options->game && (!options->tickets[0] || options->interactive)) {
+		fprintf(errors, "gen: players need --tickets, and take no commands\n");
 		return -EINVAL;
 	}
 	options->flow.count = options->count;

@@ -8,7 +8,11 @@
 
 struct gen_options {
 	struct flow_config flow;
-	bool raw; /* frames that come back are sent again; no ENet */
+	bool raw;  /* frames that come back are sent again; no ENet */
+	bool game; /* players (game.h) and not echoes */
+	bool crowd;
+	char tickets[256]; /* file of the players' tickets */
+	uint32_t login_rate, hz, settle_s;
 	char port[128];
 	char from[32], to[32]; /* addresses; from is the first client's */
 	uint32_t from_port, to_port;

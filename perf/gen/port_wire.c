@@ -285,8 +285,8 @@ static bool sound(const struct port_wire *wire, const uint8_t *frame, uint32_t b
 	return packet.kind == PACKET_UDP;
 }
 
-static void take(
-	struct port_wire *wire, struct flow *flow, const struct rte_mbuf *mbuf, uint64_t now_ns)
+static void take(struct port_wire *wire, const struct wire_sink *sink, const struct rte_mbuf *mbuf,
+	uint64_t now_ns)
 {
 	const uint8_t *frame = rte_pktmbuf_mtod(mbuf, const uint8_t *);
 	uint32_t bytes = rte_pktmbuf_data_len(mbuf), ip, udp_bytes, client;
@@ -297,7 +297,7 @@ static void take(
 		return;
 	}
 	if (bytes < HEADER_BYTES || packet_get16(frame + 12) != 0x0800 || frame[14] != 0x45 ||
-		frame[23] != 17 || !flow) {
+		frame[23] != 17 || !sink) {
 		wire->other++;
 		return;
 	}
@@ -323,10 +323,11 @@ static void take(
 			return;
 		}
 	}
-	flow_receive(flow, client, frame + HEADER_BYTES, udp_bytes - PACKET_UDP_BYTES, now_ns);
+	sink->datagram(
+		sink->ctx, client, frame + HEADER_BYTES, udp_bytes - PACKET_UDP_BYTES, now_ns);
 }
 
-static uint32_t receive(void *ctx, struct flow *flow, uint64_t now_ns)
+static uint32_t receive(void *ctx, const struct wire_sink *sink, uint64_t now_ns)
 {
 	struct port_wire *wire = ctx;
 	uint16_t n;
@@ -340,7 +341,7 @@ static uint32_t receive(void *ctx, struct flow *flow, uint64_t now_ns)
 	for (uint16_t i = 0; i < n; i++) {
 		if (i + 4 < n)
 			rte_prefetch0(rte_pktmbuf_mtod(wire->rx[i + 4], void *));
-		take(wire, flow, wire->rx[i], now_ns);
+		take(wire, sink, wire->rx[i], now_ns);
 	}
 	rte_pktmbuf_free_bulk(wire->rx, n);
 	return n;

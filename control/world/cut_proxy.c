@@ -1,0 +1,119 @@
+#include "control/world/cut_proxy.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "common/check.h"
+
+static void pair_close(struct cut_proxy *proxy, uint32_t i)
+{
+	close(proxy->pairs[i].fd[0]);
+	close(proxy->pairs[i].fd[1]);
+	proxy->pairs[i] = proxy->pairs[--proxy->pair_count];
+}
+
+static void proxy_accept(struct cut_proxy *proxy)
+{
+	struct cut_pair *pair = &proxy->pairs[proxy->pair_count];
+
+	CHECK(proxy->pair_count < CUT_PAIRS_MAX);
+	pair->fd[0] = accept(proxy->listener, NULL, NULL);
+	pair->fd[1] = socket(AF_UNIX, SOCK_STREAM, 0);
+	CHECK(pair->fd[0] >= 0);
+	if (connect(pair->fd[1], (struct sockaddr *)&proxy->server, sizeof(proxy->server)) != 0) {
+		close(pair->fd[0]); /* the server is away, too */
+		close(pair->fd[1]);
+		return;
+	}
+	pair->left = atomic_load(&proxy->cuts) ? 1 + rand_r(&proxy->seed) % proxy->cut_within
+					       : INT64_MAX;
+	proxy->pair_count++;
+}
+
+/* Moves what there is from one side to the other. Returns false when the pair is over. */
+static bool pair_move(struct cut_proxy *proxy, struct cut_pair *pair, int from)
+{
+	char buffer[65536];
+	ssize_t got = recv(pair->fd[from], buffer, sizeof(buffer), MSG_DONTWAIT);
+	bool cut = got > 0 && got >= pair->left;
+
+	if (got <= 0)
+		return false;
+	if (cut)
+		got = (ssize_t)pair->left;
+	pair->left -= got;
+	for (ssize_t at = 0, sent; at < got; at += sent) {
+		sent = send(pair->fd[!from], buffer + at, (size_t)(got - at), MSG_NOSIGNAL);
+		if (sent <= 0)
+			return false;
+	}
+	if (cut)
+		atomic_fetch_add(&proxy->cut_count, 1);
+	return !cut;
+}
+
+static void *proxy_main(void *arg)
+{
+	struct cut_proxy *proxy = arg;
+
+	while (!atomic_load(&proxy->stop)) {
+		struct pollfd fds[1 + 2 * CUT_PAIRS_MAX] = {{proxy->listener, POLLIN, 0}};
+		uint32_t count = proxy->pair_count;
+
+		for (uint32_t i = 0; i < 2 * count; i++)
+			fds[1 + i] = (struct pollfd){proxy->pairs[i / 2].fd[i % 2], POLLIN, 0};
+		poll(fds, 1 + 2 * count, 20);
+		/* From the last one down: closing moves the last into the gap. */
+		for (uint32_t i = count; i-- > 0;) {
+			for (int from = 0; from < 2; from++) {
+				if (fds[1 + 2 * i + (uint32_t)from].revents &&
+					!pair_move(proxy, &proxy->pairs[i], from)) {
+					pair_close(proxy, i);
+					break;
+				}
+			}
+		}
+		if (fds[0].revents)
+			proxy_accept(proxy);
+	}
+	while (proxy->pair_count > 0)
+		pair_close(proxy, 0);
+	return NULL;
+}
+
+void cut_proxy_start(struct cut_proxy *proxy)
+{
+	struct sockaddr_un own = {.sun_family = AF_UNIX};
+
+	memset(proxy, 0, sizeof(*proxy));
+	/* Connecting takes about 1,500 bytes, a round trip of a load 400, a batch 4,000. */
+	proxy->cut_within = 40000;
+	proxy->seed = getenv("SW_SEED") ? (unsigned)atoi(getenv("SW_SEED")) : (unsigned)getpid();
+	printf("seed %u (SW_SEED repeats the cuts, not the timing)\n", proxy->seed);
+	snprintf(proxy->folder, sizeof(proxy->folder), "/tmp/sw-cut.XXXXXX");
+	CHECK(mkdtemp(proxy->folder));
+	snprintf(own.sun_path, sizeof(own.sun_path), "%s/.s.PGSQL.5432", proxy->folder);
+	proxy->server.sun_family = AF_UNIX;
+	snprintf(proxy->server.sun_path, sizeof(proxy->server.sun_path), "%s/pgrun/.s.PGSQL.5432",
+		getenv("SW_PG_DIR"));
+	proxy->listener = socket(AF_UNIX, SOCK_STREAM, 0);
+	CHECK(bind(proxy->listener, (struct sockaddr *)&own, sizeof(own)) == 0);
+	CHECK(listen(proxy->listener, 8) == 0);
+	pthread_create(&proxy->thread, NULL, proxy_main, proxy);
+}
+
+void cut_proxy_stop(struct cut_proxy *proxy)
+{
+	char path[128];
+
+	atomic_store(&proxy->stop, true);
+	pthread_join(proxy->thread, NULL);
+	close(proxy->listener);
+	snprintf(path, sizeof(path), "%s/.s.PGSQL.5432", proxy->folder);
+	unlink(path);
+	rmdir(proxy->folder);
+}

@@ -1,0 +1,98 @@
+/* game.h: what many players say and hear, without a socket or a port: ENet's handshake, a login
+ * ticket, inputs at a fixed rate, and whether what the server sends is complete. Lean: a client is
+ * two lines of memory, messages are read as far as numbers need it, by hand.
+ *
+ * A player walks one way for a while, then another; its input of each tick goes out with the seven
+ * before it, at a time within the tick that is its own. What it must acknowledge rides with that,
+ * or leaves after 16 ms. Bytes and the time go in, datagrams come out through flow_ops' begin and
+ * end; one thread makes every call. */
+#ifndef SW_PERF_GEN_GAME_H
+#define SW_PERF_GEN_GAME_H
+
+#include "perf/gen/flow.h"
+
+#define GAME_TICKET_MAX 512u   /* bytes, as the protocol says */
+#define GAME_REPEAT_MS  500u   /* CONNECT and Hello, each time after that */
+#define GAME_GIVE_UP_MS 60000u /* from CONNECT to Joined */
+
+enum game_walk {
+	GAME_WALK_UNIFORM, /* anywhere */
+	GAME_WALK_CROWD    /* there and back: whoever starts in a crowd stays in it */
+};
+
+struct game_tickets {
+	uint32_t count;
+	uint16_t *bytes;                    /* [count] */
+	uint8_t (*ticket)[GAME_TICKET_MAX]; /* [count] */
+};
+
+/* Reads base64 tickets, a line each (swctl ticket), at most max. False after it has said on stderr
+ * what is wrong. */
+bool game_tickets_load(struct game_tickets *tickets, const char *path, uint32_t max);
+void game_tickets_free(struct game_tickets *tickets);
+
+struct game_config {
+	uint32_t clients;
+	uint32_t ids;        /* client i calls itself i % ids, at most 4095 */
+	uint32_t login_rate; /* clients a second */
+	uint32_t hz;         /* inputs a second */
+	uint32_t seed;
+	enum game_walk walk;
+	const struct game_tickets *tickets; /* at least as many as clients */
+};
+
+/* X(name, what it counts) */
+#define GAME_COUNTERS(X)                                                                           \
+	X(connects, "CONNECTs, repeats included")                                                  \
+	X(hellos, "Hellos, repeats included")                                                      \
+	X(joined, "players that came onto the map")                                                \
+	X(refused, "clients that were refused, or sent away before they were on the map")          \
+	X(unanswered, "clients that were not on the map in time")                                  \
+	X(disconnects, "players that the server ended")                                            \
+	X(inputs, "inputs sent")                                                                   \
+	X(inputs_late, "inputs left out: the generator was a tick late")                           \
+	X(updates, "world updates")                                                                \
+	X(update_bytes, "bytes of those")                                                          \
+	X(updates_missed, "ticks of the map without an update of a player, once it had one")       \
+	X(updates_old, "world updates that came behind a newer one")                               \
+	X(reliable, "reliable messages and fragments, each once")                                  \
+	X(reliable_repeated, "those that came again")                                              \
+	X(reliable_early, "those that came before one that is missing: not acknowledged")          \
+	X(reliable_lost, "numbers left out in ViewChange.sequence")                                \
+	X(view_changes, "view changes")                                                            \
+	X(answers, "datagrams that only acknowledge")                                              \
+	X(unreadable, "datagrams and messages that make no sense")                                 \
+	X(no_buffer, "datagrams that were not sent for want of a buffer")
+
+#define GAME_COUNTER_MEMBER(name, help) uint64_t name;
+struct game_counters {
+	GAME_COUNTERS(GAME_COUNTER_MEMBER)
+};
+
+struct game;
+
+/* config and ops are copied; tickets outlive it. NULL: values out of range, or no memory. */
+struct game *game_new(const struct game_config *config, const struct flow_ops *ops);
+void game_free(struct game *game);
+
+void game_receive(
+	struct game *game, uint32_t client, const uint8_t *data, uint32_t bytes, uint64_t now_ns);
+/* Once a turn of the loop: logins, repeats, inputs. At most room datagrams. */
+void game_step(struct game *game, uint32_t room, uint64_t now_ns);
+
+/* Logins that are still under way or to come. */
+uint32_t game_waiting(const struct game *game);
+/* Players on the map now. */
+uint32_t game_playing(const struct game *game);
+
+/* One DISCONNECT each, unacknowledged, from client *from on, at most room; false when all are done.
+ */
+bool game_disconnect(struct game *game, uint32_t *from, uint32_t room, uint64_t now_ns);
+
+const struct game_counters *game_counters(const struct game *game);
+/* From when an input was due to the update that says it was applied. */
+struct latency *game_latency(struct game *game);
+/* The reason that the last disconnect, or refusal, gave. */
+uint32_t game_last_reason(const struct game *game);
+
+#endif

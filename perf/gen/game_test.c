@@ -1,0 +1,332 @@
+/* game_test.c: proves what W3 rests on: that the generator's players log in through loss; that what
+ * they send is what a client would send (a protobuf library reads it, and a batch repeats the
+ * inputs of the one before); that a number left out of ViewChange.sequence, a tick without an
+ * update and a disconnect are each seen and counted; that the engine never misses an
+ * acknowledgement for long; and that a file of tickets is read as it was written. The far end is
+ * the real engine. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/mono.h"
+#include "dataplane/enet/raw_engine.h"
+#include "dataplane/lean_client.h"
+#include "perf/gen/game.h"
+#include "proto/client.pb-c.h"
+#include "proto/message_types.h"
+
+#define CLIENTS 20u
+
+static struct {
+	struct raw_engine raw;
+	struct game *game;
+	struct game_tickets tickets;
+	uint8_t out[FLOW_DATAGRAM_MAX];
+	uint32_t lose, chance; /* one of so many is lost, both ways; 0: none */
+	uint64_t now_ns;
+	uint64_t peers[CLIENTS];
+	uint32_t peer_count, inputs;
+	bool silent; /* no Joined */
+	/* what the last batch of each client held, by sequence */
+	int8_t dx[CLIENTS][256], dy[CLIENTS][256];
+	uint32_t newest[CLIENTS];
+} world;
+
+static bool lost(void)
+{
+	world.chance = world.chance * 1664525 + 1013904223;
+	return world.lose && (world.chance >> 16) % world.lose == 0;
+}
+
+static void check_batch(uint32_t client, const uint8_t *payload, uint32_t bytes)
+{
+	Sw__InputBatch *batch = sw__input_batch__unpack(NULL, bytes - 1, payload + 1);
+	uint32_t first, newest;
+
+	assert_int_equal(payload[0], SW_MSG_INPUT);
+	assert_non_null(batch);
+	first = batch->first_sequence;
+	newest = first + (uint32_t)batch->n_inputs - 1;
+	assert_int_equal(newest, world.newest[client] + 1);
+	assert_int_equal(batch->n_inputs, newest < 8 ? newest : 8);
+	for (uint32_t i = 0; i < batch->n_inputs; i++) {
+		int8_t *dx = &world.dx[client][(first + i) % 256];
+		int8_t *dy = &world.dy[client][(first + i) % 256];
+
+		assert_in_range(batch->inputs[i]->dx + 127, 0, 254);
+		assert_in_range(batch->inputs[i]->dy + 127, 0, 254);
+		if (first + i < newest) { /* as it was told before */
+			assert_int_equal(batch->inputs[i]->dx, *dx);
+			assert_int_equal(batch->inputs[i]->dy, *dy);
+		}
+		*dx = (int8_t)batch->inputs[i]->dx;
+		*dy = (int8_t)batch->inputs[i]->dy;
+	}
+	world.newest[client] = newest;
+	world.inputs++;
+	sw__input_batch__free_unpacked(batch, NULL);
+}
+
+static uint8_t *begin(void *ctx, uint32_t client)
+{
+	(void)ctx;
+	(void)client;
+	return world.out;
+}
+
+static void end(void *ctx, uint32_t client, uint32_t bytes)
+{
+	struct sw_enet_addr from = raw_source(client + 1);
+	uint32_t at = 4;
+
+	(void)ctx;
+	while (at < bytes) {
+		const uint8_t *p = world.out + at;
+		uint32_t number = p[0] & 0xf, data = 0;
+
+		if (number == 6)
+			data = lean_get16(p + 4);
+		if (number == 7) {
+			data = lean_get16(p + 6);
+			check_batch(client, p + 8, data);
+		}
+		at += lean_command_bytes((uint8_t)number) + data;
+	}
+	assert_int_equal(at, bytes);
+	if (!lost())
+		raw_rx(&world.raw, &from, world.out, bytes);
+}
+
+static void make(enum game_walk walk)
+{
+	const struct flow_ops ops = {.begin = begin, .end = end};
+	struct game_config config = {.clients = CLIENTS,
+		.ids = 4095,
+		.login_rate = 100,
+		.hz = 20,
+		.walk = walk,
+		.tickets = &world.tickets};
+
+	memset(&world, 0, sizeof(world));
+	world.tickets = (struct game_tickets){.count = CLIENTS,
+		.bytes = calloc(CLIENTS, sizeof(*world.tickets.bytes)),
+		.ticket = calloc(CLIENTS, sizeof(*world.tickets.ticket))};
+	for (uint32_t i = 0; i < CLIENTS; i++)
+		world.tickets.bytes[i] = 180;
+	raw_new(&world.raw, &(struct sw_enet_config){.peers_max = CLIENTS, .half_open_max = 64});
+	world.now_ns = world.raw.now_ms * NS_PER_MS;
+	world.game = game_new(&config, &ops);
+	assert_non_null(world.game);
+}
+
+static void unmake(void)
+{
+	game_free(world.game);
+	game_tickets_free(&world.tickets);
+	raw_free(&world.raw);
+}
+
+static void send_to(
+	uint64_t peer, uint8_t channel, uint32_t flags, const uint8_t *bytes, uint32_t n)
+{
+	assert_int_equal(sw_enet_send(world.raw.engine, peer, channel, flags, bytes, n), 0);
+}
+
+/* The server's part: Joined for each Hello. */
+static void answer(void)
+{
+	static const uint8_t joined[] = {SW_MSG_JOINED, 1 << 3, 7};
+
+	for (uint32_t i = 0; i < world.raw.delivered_count; i++) {
+		const struct raw_delivery *d = &world.raw.delivered[i];
+
+		if (d->first != SW_MSG_HELLO)
+			continue;
+		assert_true(world.peer_count < CLIENTS);
+		world.peers[world.peer_count++] = d->peer;
+		if (!world.silent)
+			send_to(d->peer, SW_CHANNEL_SESSION, SW_ENET_RELIABLE, joined,
+				sizeof(joined));
+	}
+	world.raw.delivered_count = 0;
+}
+
+static void carry(void)
+{
+	static struct raw_datagram sent[RAW_SENT_MAX];
+	uint32_t n = world.raw.sent_count;
+
+	assert_true(n < RAW_SENT_MAX);
+	memcpy(sent, world.raw.sent, n * sizeof(sent[0]));
+	answer();
+	raw_forget(&world.raw);
+	for (uint32_t i = 0; i < n; i++) {
+		for (uint32_t client = 0; client < CLIENTS; client++) {
+			struct sw_enet_addr address = raw_source(client + 1);
+
+			if (memcmp(address.ip, sent[i].to.ip, 16) ||
+				address.port != sent[i].to.port || lost())
+				continue;
+			game_receive(world.game, client, sent[i].data, sent[i].bytes, world.now_ns);
+		}
+	}
+}
+
+static void step(uint32_t ms)
+{
+	for (uint32_t i = 0; i < ms; i++) {
+		world.now_ns += NS_PER_MS;
+		game_step(world.game, 64, world.now_ns);
+		carry();
+		raw_service(&world.raw, 1);
+		carry();
+	}
+}
+
+static const struct game_counters *joined(void)
+{
+	for (uint32_t i = 0; i < 40 && game_waiting(world.game); i++)
+		step(500);
+	assert_int_equal(game_playing(world.game), CLIENTS);
+	assert_int_equal(world.peer_count, CLIENTS);
+	return game_counters(world.game);
+}
+
+static void players_log_in_through_loss(void **state)
+{
+	static const uint32_t lose[] = {0, 4, 7};
+
+	(void)state;
+	for (uint32_t i = 0; i < sizeof(lose) / sizeof(lose[0]); i++) {
+		make(GAME_WALK_UNIFORM);
+		world.lose = lose[i];
+		assert_int_equal(joined()->joined, CLIENTS);
+		assert_int_equal(game_counters(world.game)->refused, 0);
+		unmake();
+	}
+}
+
+static void inputs_come_at_their_rate(void **state)
+{
+	uint32_t before;
+	uint64_t retransmitted;
+
+	(void)state;
+	for (uint32_t walk = GAME_WALK_UNIFORM; walk <= GAME_WALK_CROWD; walk++) {
+		make((enum game_walk)walk);
+		joined();
+		step(2000); /* the first round trips are short: then some answers look late */
+		before = world.inputs;
+		retransmitted = raw_count(&world.raw, SW_ENET_C_RETRANSMITTED);
+		step(10000);
+		assert_in_range(
+			world.inputs - before, 200 * CLIENTS - CLIENTS, 200 * CLIENTS + CLIENTS);
+		/* what the engine had acknowledged late it would have sent again */
+		assert_int_equal(raw_count(&world.raw, SW_ENET_C_RETRANSMITTED), retransmitted);
+		assert_int_equal(game_counters(world.game)->disconnects, 0);
+		unmake();
+	}
+}
+
+static void say_view(uint32_t sequence)
+{
+	const uint8_t bytes[] = {SW_MSG_VIEW_CHANGE, 1 << 3, 9, 2 << 3, (uint8_t)sequence};
+
+	send_to(world.peers[0], SW_CHANNEL_EVENTS, SW_ENET_RELIABLE, bytes, sizeof(bytes));
+	step(100);
+}
+
+static void say_update(uint32_t tick)
+{
+	const uint8_t bytes[] = {SW_MSG_WORLD_UPDATE, 1 << 3, (uint8_t)tick};
+
+	send_to(world.peers[0], SW_CHANNEL_WORLD, 0, bytes, sizeof(bytes));
+	step(10);
+}
+
+static void what_is_missing_is_counted(void **state)
+{
+	const struct game_counters *counters;
+	static uint8_t large[4000] = {SW_MSG_VIEW_CHANGE, 1 << 3, 9, 2 << 3, 6};
+
+	(void)state;
+	make(GAME_WALK_UNIFORM);
+	counters = joined();
+	say_view(1);
+	say_view(2);
+	assert_int_equal(counters->reliable_lost, 0);
+	say_view(5);
+	assert_int_equal(counters->reliable_lost, 2);
+	/* one in fragments */
+	send_to(world.peers[0], SW_CHANNEL_EVENTS, SW_ENET_RELIABLE, large, sizeof(large));
+	step(500);
+	assert_int_equal(counters->reliable_lost, 2);
+	assert_int_equal(counters->view_changes, 4);
+	say_update(50);
+	say_update(51);
+	assert_int_equal(counters->updates_missed, 0);
+	say_update(54);
+	assert_int_equal(counters->updates_missed, 2);
+	say_update(53);
+	assert_int_equal(counters->updates_old, 1);
+	assert_int_equal(counters->updates, 3);
+	assert_int_equal(sw_enet_disconnect(world.raw.engine, world.peers[0],
+				 SW_ENET_DISCONNECT_NOW, 15, SW_ENET_GONE_LOCAL),
+		0);
+	step(100);
+	assert_int_equal(counters->disconnects, 1);
+	assert_int_equal(game_last_reason(world.game), 15);
+	assert_int_equal(counters->unreadable, 0);
+	unmake();
+}
+
+static void who_gets_no_answer_gives_up(void **state)
+{
+	(void)state;
+	make(GAME_WALK_UNIFORM);
+	world.silent = true;
+	step(GAME_GIVE_UP_MS + 2000);
+	assert_int_equal(game_waiting(world.game), 0);
+	assert_int_equal(game_counters(world.game)->unanswered, CLIENTS);
+	unmake();
+}
+
+static void tickets_are_read(void **state)
+{
+	char path[] = "/tmp/game-tickets-XXXXXX";
+	int fd = mkstemp(path);
+	struct game_tickets tickets;
+	static const char text[] = "AAEC/w==\nc3Rvcm13ZWly\n!\n";
+
+	(void)state;
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, text, sizeof(text) - 1), sizeof(text) - 1);
+	close(fd);
+	assert_true(game_tickets_load(&tickets, path, 2));
+	assert_int_equal(tickets.bytes[0], 4);
+	assert_memory_equal(tickets.ticket[0], "\0\1\2\xff", 4);
+	assert_int_equal(tickets.bytes[1], 9);
+	assert_memory_equal(tickets.ticket[1], "stormweir", 9);
+	game_tickets_free(&tickets);
+	assert_false(game_tickets_load(&tickets, path, 3)); /* the third is none */
+	unlink(path);
+	assert_false(game_tickets_load(&tickets, path, 1));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(players_log_in_through_loss),
+		cmocka_unit_test(inputs_come_at_their_rate),
+		cmocka_unit_test(what_is_missing_is_counted),
+		cmocka_unit_test(who_gets_no_answer_gives_up),
+		cmocka_unit_test(tickets_are_read),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

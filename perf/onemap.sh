@@ -1,0 +1,312 @@
+# onemap.sh: what W3 and W4 share: a real server with private Redis and PostgreSQL on one CPU's lcore, over memif, and
+# players with signed tickets from a generator. Sourced by bash scripts after `set -euo pipefail` and `name=…`:
+#   onemap_begin BUILD_FOLDER   services, key, memory; all is removed when the script ends
+#   onemap_tickets COUNT        makes the login tickets (once; a ticket is good for one login, so each run makes its own)
+#   onemap_run PLAYERS SECONDS uniform|crowd  one server, one generator; false when not all came in
+#                               Leaves $dir/figures (the generator's) and $dir/before, $dir/after (/metrics)
+#   figure NAME; metric NAME; quantile HISTOGRAM SHARE   of the last run
+# shellcheck shell=bash
+# shellcheck disable=SC2034,SC2154 # tools/ and who sources this
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+# shellcheck source=tests/lib/services.sh
+. "$here/tests/lib/services.sh"
+# shellcheck source=tools/wire.sh
+. "$here/tools/wire.sh"
+
+say() { echo "$name: $*" >&2; }
+
+# CPUs: the server's lcores first, the last for the generator. With two there is one for all of the server's hot
+# work, and the other is the generator's, which shares it with control threads and databases; with more they are apart.
+onemap_cpus() {
+	local list part cpus=()
+	list=$(sed -n 's/^Cpus_allowed_list:\s*//p' /proc/self/status)
+	for part in ${list//,/ }; do
+		mapfile -t -O ${#cpus[@]} cpus < <(seq "${part%-*}" "${part#*-}")
+	done
+	cpu_worker=${cpus[0]}
+	cpu_generator=${cpus[1]:-${cpus[0]}}
+	cpu_rest=$cpu_generator
+	cpu_shard=$cpu_worker
+	if ((${#cpus[@]} >= 4)); then
+		cpu_shard=${cpus[1]}
+		cpu_generator=${cpus[2]}
+		cpu_rest=${cpus[3]}
+	fi
+	lcores="0@$cpu_rest,1@$cpu_worker"
+	shard_lcore=1
+	if [[ $cpu_shard != "$cpu_worker" ]]; then
+		lcores+=",2@$cpu_shard"
+		shard_lcore=2
+	fi
+}
+
+onemap_end() {
+	local file
+	! declare -F onemap_undo >/dev/null || onemap_undo
+	for file in "$dir"/server.pid "$dir"/generator.pid; do
+		process_stop "$file" KILL 5 || true
+	done
+	services_redis_stop "$dir" || true
+	services_postgres_stop "$dir" || true
+	huge_return "$dir"
+	rm -rf "$dir" "/run/dpdk/$id"-*
+}
+
+onemap_begin() {
+	local program
+	bin=$1/bin
+	out=$1/bench/$name
+	id=swm$$
+	dir=$(services_folder)
+	trap onemap_end EXIT
+	trap 'exit 1' INT TERM
+	for program in stormweir swctl stormweir-gen; do
+		[[ -x $bin/$program ]] || {
+			say "$bin/$program is missing: ./dev build release"
+			exit 1
+		}
+	done
+	mkdir -p "$out" "$dir/keys"
+	onemap_cpus
+	mb_server=640
+	mb_generator=384
+	memory=--no-huge
+	if [[ ${STORMWEIR_NO_HUGE:-} != 1 ]] && huge_borrow "$dir" $(((mb_server + mb_generator) / 2)); then
+		memory="--huge-dir $dir/huge"
+	fi
+	# Databases stay off the CPU that polls; the same for all that this shell starts later.
+	taskset -pc "$cpu_rest" $$ >/dev/null
+	services_redis_start "$dir" && services_postgres_start "$dir" on
+	"$bin/swctl" ticket-key --out-dir "$dir/keys" --id 1 >"$dir/keys/ticket-1.yaml"
+	public=$(sed -n 's/.*public_key: *"\?\([0-9a-f]\{64\}\).*/\1/p' "$dir/keys/ticket-1.yaml")
+}
+
+# 50 in the window of five cells of 4/7 of the view: the same field as bench-simulation's.
+onemap_width() { awk -v n="$1" 'BEGIN { w = sqrt(n / 50) * 5 * 40 * 4 / 7; print int(w < 16 ? 16 : w + 1) }'; }
+
+onemap_config() {
+	local players=$1 width=$2 peers
+	peers=$((players + players / 8 + 64))
+	http_port=$((20000 + RANDOM % 10000))
+	cat >"$dir/node.yaml" <<YAML
+node: { name: onemap, stop_deadline: 60s }
+dataplane: { lcores: [1], idle: poll, burst: ${BURST:-64} }
+ports:
+  - { device: net_memif0, address: 10.78.1.1/24, rxd: 16384, txd: 16384 }
+enet:
+  peers_max: $peers
+  half_open_max: 16384
+  connects_per_s: 100000
+  connects_burst: 100000
+  source_connects_per_s: 100000
+  source_connects_burst: 100000
+  peer_hold: 256KiB
+  pool: 512MiB
+simulation: { lcores: [$shard_lcore], players_max: $players, autosave: 30s, update_max: ${UPDATE_MAX:-1350B}, content: $here/lua/content, seed: 1 }
+maps:
+  - { name: field, shard: 0, width: ${width}m, height: ${width}m, view: 40m, players_max: $players }
+admission:
+  players_max: $players
+  first_map: field
+  ticket_keys: [{ id: 1, public_key: $public }]
+redis: { address: "unix:$dir/redis/redis.sock" }
+postgres: { conninfo: "$(services_conninfo "$dir")" }
+http: { address: "127.0.0.1:$http_port" }
+rings: { slots: ${RING_SLOTS:-8192} }
+log: { level: info }
+YAML
+	"$bin/stormweir-config" --check "$dir/node.yaml" >"$dir/config.log" || {
+		cat "$dir/config.log" >&2
+		return 1
+	}
+}
+
+# Not /health: a memif has no link before its far end is there.
+onemap_answers() { curl -fsS --max-time 2 "http://127.0.0.1:$http_port/metrics"; }
+onemap_metrics() { curl -fsS --max-time 10 "http://127.0.0.1:$http_port/metrics" >"$dir/$1"; }
+
+onemap_tickets() {
+	"$bin/swctl" ticket --key "$dir/keys/ticket-1.key" --first-character 1 --account 1 --count "$1" \
+		--name walker --ttl 7200 --out "$dir/tickets"
+}
+
+# Characters that were here before, each where it stands: anywhere on the map, or in a square around its middle.
+onemap_characters() {
+	local players=$1 width=$2 walk=$3 side=$2
+	[[ $walk == uniform ]] || side=$(awk -v n="$players" -v per="${CROWD_PER_M2:-0.2}" \
+		'BEGIN { s = sqrt(n / per); print int(s < 8 ? 8 : s) }')
+	((side <= width)) || side=$width
+	services_sql "$dir" stormweir "
+		SELECT setseed(0.5);
+		TRUNCATE character_position, character CASCADE;
+		INSERT INTO character (realm_id, character_id, account_id, name, appearance)
+			SELECT 1, i, 1, 'walker' || i, 8421504 FROM generate_series(1, $players) i;
+		INSERT INTO character_position (realm_id, character_id, map, x_mm, y_mm, heading, epoch, save_sequence)
+			SELECT 1, i, 'field', ($width - $side) * 500 + random() * ($side * 1000 - 1),
+				($width - $side) * 500 + random() * ($side * 1000 - 1), 0, 0, 0
+			FROM generate_series(1, $players) i;
+		ANALYZE character; ANALYZE character_position" >/dev/null
+}
+
+# EAL's words for one end of the memif.
+onemap_eal() {
+	echo "--no-pci $memory --file-prefix $id-$1 --log-level=error" \
+		"--vdev=net_memif0,role=$2,id=0,rsize=14,bsize=2048,socket=$dir/memif.sock,socket-abstract=no"
+}
+
+# Other work on the machine stays out of the way as far as the scheduler can do that: a session has an autogroup of
+# its own, and only that one's weight counts.
+onemap_first() {
+	local pid child
+	pid=$(process_pid "$1")
+	[[ -n $pid ]] || return 0
+	for child in $pid $(ps -o pid= --ppid "$pid"); do # PostgreSQL's backends are sessions too
+		{ echo -20 >"/proc/$child/autogroup"; } 2>/dev/null || true
+	done
+}
+
+onemap_server_start() {
+	: >"$dir/server.log"
+	rm -f "$dir/memif.sock"
+	# shellcheck disable=SC2046 # words
+	process_spawn "$dir/server.pid" "$dir/server.log" nice -n -15 "$bin/stormweir" --lcores "$lcores" \
+		-m "$mb_server" $(onemap_eal server server) -- --config "$dir/node.yaml"
+	onemap_first "$dir/server.pid"
+	process_wait_for 60 "$dir/server.pid" onemap_answers || {
+		tail -n 20 "$dir/server.log" >&2
+		say "the server did not start"
+		return 1
+	}
+}
+
+# The generator's players leave; it lives on and waits.
+onemap_leave() {
+	local pid
+	pid=$(process_pid "$dir/generator.pid")
+	[[ -n $pid ]] || return 0
+	kill -INT "$pid"
+	onemap_wait 'gen: left' 10 || true
+}
+
+onemap_server_stop() {
+	onemap_leave
+	process_stop "$dir/server.pid" TERM 90 || say "the server did not end in time"
+	process_stop "$dir/generator.pid" TERM 5 || true
+}
+
+# Waits for a line of the generator's log.
+onemap_wait() {
+	local line=$1 turns=$(($2 * 10))
+	until grep -q "^$line" "$dir/figures"; do
+		[[ -n $(process_pid "$dir/generator.pid") && -n $(process_pid "$dir/server.pid") ]] || return 1
+		[[ $line == 'gen: left' ]] || ! grep -q 'players came in' "$dir/figures" || return 1
+		((turns-- > 0)) || return 1
+		sleep 0.1
+	done
+}
+
+onemap_play() {
+	local players=$1 seconds=$2 walk=$3
+	: >"$dir/figures"
+	# shellcheck disable=SC2046 # words
+	process_spawn "$dir/generator.pid" "$dir/figures" nice -n -15 "$bin/stormweir-gen" \
+		--lcores "0@$cpu_generator" -m "$mb_generator" $(onemap_eal gen client) -- --port net_memif0 \
+		--tx-ip 10.78.1.2,10.78.1.1 --rxd 16384 --txd 16384 --burst 64 --forward-mode game \
+		--clients "$players" --tickets "$dir/tickets" --login-rate "${LOGIN_RATE:-1500}" \
+		--settle "${SETTLE:-5}" --seconds "$seconds" $([[ $walk == uniform ]] || echo --crowd)
+	onemap_first "$dir/postgres.pid"
+	onemap_first "$dir/redis/redis.pid"
+	onemap_first "$dir/generator.pid"
+	onemap_wait 'gen: playing' $((60 + players / 500)) || { onemap_metrics failed; cp "$dir/failed" "$out/metrics.failed"; return 1; }
+	onemap_metrics before || return 1
+	onemap_wait 'gen: done' $((seconds + 30)) || return 1
+	onemap_metrics after || return 1
+	if [[ -n ${PERF:-} ]]; then
+		perf record -q -e cpu-clock -F 2000 -C "$cpu_worker" -o "$out/perf.data" -- sleep 5 || true
+	fi
+}
+
+# Free pages belong to whoever takes them first, and someone may have been quicker.
+onemap_memory_gone() {
+	[[ $memory != --no-huge ]] && grep -qs 'EAL: .*Cannot init memory' "$dir/server.log" "$dir/figures"
+}
+
+onemap_run() {
+	local status=0
+	onemap_run_once "$@" || status=$?
+	if ((status)) && onemap_memory_gone; then
+		say "no memory; once more without hugepages"
+		memory=--no-huge
+		status=0
+		onemap_run_once "$@" || status=$?
+	fi
+	return $status
+}
+
+onemap_run_once() {
+	local players=$1 seconds=$2 walk=$3 width status=0
+	rm -f "$dir/before" "$dir/after"
+	width=$(onemap_width "$players")
+	onemap_config "$players" "$width" || return 2
+	onemap_tickets "$players" || return 2
+	if ! onemap_server_start || ! onemap_characters "$players" "$width" "$walk"; then
+		onemap_server_stop
+		return 2
+	fi
+	onemap_play "$players" "$seconds" "$walk" || {
+		status=1
+		grep '^gen: ' "$dir/figures" >&2 || true
+	}
+	onemap_server_stop
+	cp "$dir/server.log" "$out/server.$walk.$players.log"
+	cp "$dir/figures" "$out/generator.$walk.$players"
+	[[ ! -s $dir/after ]] || cp "$dir/after" "$out/metrics.$walk.$players"
+	return $status
+}
+
+# figure NAME: of the generator's.
+figure() { awk -v name="$1" '$1 == name { n = $2 } END { print n + 0 }' "$dir/figures"; }
+
+# metric NAME: how much a counter grew, all threads together.
+metric() {
+	awk -v name="stormweir_$1" '
+		{ key = $1; sub(/\{.*/, "", key) }
+		key == name { sum[FILENAME] += $2 }
+		END { printf "%.9g\n", sum[ARGV[2]] - sum[ARGV[1]] }' "$dir/before" "$dir/after"
+}
+
+# quantile HISTOGRAM SHARE [before]: in seconds, straight between the bounds of its bucket. Of what came since "before".
+quantile() {
+	awk -v name="stormweir_$1_bucket" -v share="$2" '
+		{ key = $1; sub(/\{.*/, "", key) }
+		key != name { next }
+		{
+			bound = $1; sub(/.*le="/, "", bound); sub(/".*/, "", bound)
+			if (FILENAME == ARGV[1]) before[bound] += $2
+			else { if (!(bound in after)) order[n++] = bound; after[bound] += $2 }
+		}
+		END {
+			all = after["+Inf"] - before["+Inf"]
+			last = 0; below = 0
+			for (i = 0; i < n; i++) {
+				count = after[order[i]] - before[order[i]]
+				if (all && count >= share * all) {
+					high = order[i] == "+Inf" ? last * 2 : order[i]
+					part = count > below ? (share * all - below) / (count - below) : 1
+					printf "%.9f\n", last + (high - last) * part
+					exit
+				}
+				below = count; last = order[i]
+			}
+			print 0
+		}' "$dir/before" "$dir/after"
+}
+
+onemap_head() {
+	commit=$(git -C "$here" rev-parse --short HEAD 2>/dev/null || echo unknown)
+	[[ -z $(git -C "$here" status --porcelain 2>/dev/null) ]] || commit+=-changed
+	echo "$name: $(nproc --all) CPUs, $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1), Linux $(uname -r)," \
+		"load $(cut -d' ' -f1-3 /proc/loadavg)"
+	echo "$name: commit $commit, DPDK memory: ${memory%% *}; results in $out"
+}

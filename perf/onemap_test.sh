@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# onemap_test.sh BIN: proves that the benchmarks of one map work as tools: players with signed tickets come onto the
+# map of a real server over memif, play, lose nothing, and the figures are there. It judges no time.
+set -euo pipefail
+
+((EUID == 0)) || {
+	echo "needs root: databases run as another user"
+	exit 77
+}
+here=$(cd "$(dirname "$0")" && pwd)
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+export STORMWEIR_NO_HUGE=1 SETTLE=1
+
+"$here/bench_W3.sh" "$(dirname "$1")" --smoke --players 200 --seconds 2 --probe 1 --crowd 0 --stock 0 >"$log" 2>&1 || {
+	cat "$log"
+	exit 1
+}
+tail -n 1 "$log" | grep -q '"bench": "W3".*"reliable_lost": {"median": 0,.*"disconnects": {"median": 0,' || {
+	cat "$log"
+	exit 1
+}
+grep -qE '^from receive burst to input slot: p50 0\.[0-9]*[1-9]' "$log" || {
+	echo "no input was timed"
+	cat "$log"
+	exit 1
+}
