@@ -33,7 +33,7 @@ void dp_idle_init(struct dp_idle *idle, enum config_idle mode);
 enum dp_idle_act dp_idle_next(
 	struct dp_idle *idle, bool worked, uint64_t now_ns, uint64_t wake_ns, uint64_t *sleep_ns);
 
-/* The loop's own thread, after each turn. */
+/* The loop's own thread, after each turn. wake_ns: not looked at when the turn worked. */
 void dp_idle_wait(struct dp_idle *idle, bool worked, uint64_t now_ns, uint64_t wake_ns);
 
 #endif

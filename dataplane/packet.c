@@ -258,7 +258,7 @@ static void put_ipv4(uint8_t *ip, uint16_t total_bytes, uint16_t id, uint8_t pro
 
 void packet_plain_prepare(struct packet_plain *plain, const struct packet_local *local)
 {
-	static const uint8_t at[] = {0, 8, 16, 26, 34};
+	static const uint8_t at[] = {0, 16, 26};
 	uint8_t frame[PACKET_PLAIN_BYTES] = {0};
 	uint8_t *ip = frame + packet_put_ethernet(frame, local, local->mac, ETHERTYPE_IPV4);
 
@@ -269,7 +269,7 @@ void packet_plain_prepare(struct packet_plain *plain, const struct packet_local 
 	put_ipv4(ip, 0, 0, PACKET_PROTOCOL_UDP, 0, local->ip);
 	packet_put16(ip + PACKET_IPV4_BYTES + 2, local->udp_port);
 	for (uint32_t i = 0; i < sizeof(at); i++)
-		plain->word[i] = packet_word64(frame + at[i]);
+		plain->word[i] = packet_load_wide(frame + at[i]);
 	plain->own_mac = packet_mac(local->mac);
 	plain->own_ip = local->ip;
 }
@@ -416,14 +416,7 @@ uint32_t packet_link_put_any(
 
 void packet_udp_seal(uint8_t *udp, bool is_ip6)
 {
-	uint32_t udp_bytes = packet_get16(udp + 4);
-	/* The addresses stand right before UDP in both: one sum over them and the datagram. */
-	uint32_t addresses = is_ip6 ? 32 : 8;
-	uint64_t sum = packet_sum_word(PACKET_PROTOCOL_UDP) + packet_sum_word((uint16_t)udp_bytes);
-
-	sum = packet_add_long(sum, udp - addresses, addresses + udp_bytes);
-	/* 0 would mean "no checksum" (RFC 768); the rest of a division is never 0xffff. */
-	packet_put_sum(udp + 6, (uint16_t) ~(sum % 0xffff));
+	packet_seal(udp, is_ip6);
 }
 
 uint32_t packet_link_write(const struct packet_link *link, uint8_t *frame, uint32_t payload_bytes,

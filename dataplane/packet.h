@@ -236,6 +236,12 @@ static inline uint32_t packet_sum_word(uint16_t v)
 	return word;
 }
 
+/* A number whose bytes lie in memory as v's would big-endian. */
+static inline uint32_t packet_lying32(uint32_t v)
+{
+	return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? __builtin_bswap32(v) : v;
+}
+
 static inline void packet_put_sum(uint8_t *p, uint16_t folded)
 {
 	memcpy(p, &folded, 2);
@@ -245,12 +251,12 @@ static inline void packet_put_sum(uint8_t *p, uint16_t folded)
 static inline void packet_put_ipv4(
 	const struct packet_link *link, uint8_t *ip, uint32_t udp_bytes, uint16_t ip_id)
 {
-	uint16_t total_bytes = (uint16_t)(PACKET_IPV4_BYTES + udp_bytes);
-	uint32_t sum = link->ip_sum + packet_sum_word(total_bytes) + packet_sum_word(ip_id);
+	/* length and id as they lie there, side by side */
+	uint32_t numbers = packet_lying32((PACKET_IPV4_BYTES + udp_bytes) << 16 | (uint32_t)ip_id);
+	uint32_t sum = link->ip_sum + (numbers & 0xffff) + (numbers >> 16);
 
 	sum = (sum & 0xffff) + (sum >> 16); /* three words: at most 0xffff + 2 */
-	packet_put16(ip + 2, total_bytes);
-	packet_put16(ip + 4, ip_id);
+	memcpy(ip + 2, &numbers, 4);
 	packet_put_sum(ip + 10, (uint16_t) ~(sum + (sum >> 16)));
 }
 

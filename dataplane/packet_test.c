@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "dataplane/packet_internal.h"
+#include "dataplane/packet_plain.h"
 #include "dataplane/packet_frames.h"
 
 static const struct counter_desc drop_desc[] = {
@@ -404,6 +405,17 @@ static void a_checksum_of_0_is_written_as_ffff(void **state)
 	}
 }
 
+/* Both ways of asking, which must agree where the short one may say yes. */
+static bool is_back(const struct packet_link *link, const struct packet_local *local,
+	const struct packet *packet)
+{
+	bool back = packet_link_is_back(link, local, packet);
+
+	assert_int_equal(packet_plain_is_back(link, packet_mac(local->mac), packet),
+		back && !packet->is_ip6);
+	return back;
+}
+
 static void the_way_back_is_known_again(void **state)
 {
 	(void)state;
@@ -418,27 +430,55 @@ static void the_way_back_is_known_again(void **state)
 		frame_build(&c, bytes, &frame);
 		packet_parse(&frame, &local, &packet);
 		assert_int_equal(packet.kind, PACKET_UDP);
-		assert_false(packet_link_is_back(&link, &local, &packet));
+		assert_false(is_back(&link, &local, &packet));
 		packet_link_back(&link, &local, &packet);
-		assert_true(packet_link_is_back(&link, &local, &packet));
+		assert_true(is_back(&link, &local, &packet));
 		other = packet;
 		other.from_port++;
-		assert_false(packet_link_is_back(&link, &local, &other));
+		assert_false(is_back(&link, &local, &other));
 		other = packet;
 		other.from_mac[3]++;
-		assert_false(packet_link_is_back(&link, &local, &other));
+		assert_false(is_back(&link, &local, &other));
 		other = packet;
 		other.from_ip++;
 		other.from_ip6[9]++;
-		assert_false(packet_link_is_back(&link, &local, &other));
+		assert_false(is_back(&link, &local, &other));
 		other = packet;
 		other.is_ip6 = !six;
-		assert_false(packet_link_is_back(&link, &local, &other));
+		assert_false(is_back(&link, &local, &other));
 		other = packet;
 		other.to_link_ip6 = true;
-		assert_int_equal(packet_link_is_back(&link, &local, &other), !six);
+		assert_int_equal(is_back(&link, &local, &other), !six);
 		local.mac[5]++;
-		assert_false(packet_link_is_back(&link, &local, &packet));
+		assert_false(is_back(&link, &local, &packet));
+	}
+}
+
+/* The sum by 64-bit words and carries against the one by the book: each length, at each alignment,
+ * with bytes that make carries. */
+static void sums_are_the_same(void **state)
+{
+	uint8_t bytes[8 + 300];
+	uint32_t random = 1;
+	(void)state;
+
+	for (uint32_t round = 0; round < 8; round++) {
+		for (uint32_t i = 0; i < sizeof(bytes); i++) {
+			random = random * 1664525u + 1013904223u;
+			bytes[i] = round < 2 ? (uint8_t)-round : (uint8_t)(random >> 24);
+			if (round > 4 && random & 1u << 20)
+				bytes[i] = 0xff;
+		}
+		for (uint32_t at = 0; at < 8; at++) {
+			for (uint32_t n = 8; n <= 300; n++) {
+				uint64_t first = round & 1 ? UINT64_MAX : round;
+
+				assert_int_equal(
+					packet_sum_fold(packet_add_long(first, bytes + at, n)),
+					packet_sum_fold(packet_add_carry(
+						packet_sum(0, bytes + at, n), first)));
+			}
+		}
 	}
 }
 
@@ -458,6 +498,7 @@ int main(void)
 		cmocka_unit_test(links_write_ipv6_frames_that_hold),
 		cmocka_unit_test(a_checksum_of_0_is_written_as_ffff),
 		cmocka_unit_test(the_way_back_is_known_again),
+		cmocka_unit_test(sums_are_the_same),
 	};
 
 	return cmocka_run_group_tests_name("packet", tests, NULL, NULL);

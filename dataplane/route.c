@@ -276,6 +276,15 @@ bool dp_route_deliver(void *ctx, const struct sw_enet_delivery *run, uint32_t n)
 	return true;
 }
 
+uint32_t dp_route_deliver_each(void *ctx, const struct sw_enet_delivery *packets, uint32_t n)
+{
+	uint32_t taken = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		taken += dp_route_deliver(ctx, &packets[i], 1);
+	return taken;
+}
+
 bool dp_route_connected(void *ctx, const struct sw_enet_connected *info)
 {
 	struct dp_route *route = ctx;

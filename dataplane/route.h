@@ -45,6 +45,8 @@ void dp_route_time(struct dp_route *route, const uint64_t *received);
  * (empty, unknown range, chat, no route, oversize; unreliable and its ring is full). False, and
  * nothing pushed, when a ring is full and the run has a reliable message. */
 bool dp_route_deliver(void *ctx, const struct sw_enet_delivery *run, uint32_t count);
+/* Each by itself. */
+uint32_t dp_route_deliver_each(void *ctx, const struct sw_enet_delivery *packets, uint32_t count);
 /* True when MSG_PEER_CONNECTED is in control's ring. */
 bool dp_route_connected(void *ctx, const struct sw_enet_connected *info);
 /* True when control, and the shard that has the route, have both taken MSG_PEER_GONE; each is told

@@ -48,7 +48,11 @@ static uint16_t prepare(struct dp_wire *wire, struct wire_queue *queue)
 void dp_wire_seal(struct wire_queue *queue)
 {
 	for (uint16_t i = queue->sealed; i < queue->pending; i++)
-		if (queue->udp_at[i])
+		if (queue->udp_at[i] == PACKET_PLAIN_BYTES - PACKET_UDP_BYTES)
+			packet_seal(rte_pktmbuf_mtod_offset(queue->tx[i], uint8_t *,
+					    PACKET_PLAIN_BYTES - PACKET_UDP_BYTES),
+				false);
+		else if (queue->udp_at[i])
 			packet_udp_seal(
 				rte_pktmbuf_mtod_offset(queue->tx[i], uint8_t *, queue->udp_at[i]),
 				queue->udp_at[i] >= PACKET_ETH_BYTES + PACKET_IPV6_BYTES);
@@ -97,29 +101,42 @@ __attribute__((noinline)) void dp_wire_flush(struct dp_wire *wire, struct wire_q
 	dp_cycles_to(&wire->cycles, before);
 }
 
+/* One reference and one segment, both in one look. */
+static inline bool mbuf_alone(const struct rte_mbuf *mbuf)
+{
+	uint32_t both, ones = 0x00010001;
+
+	_Static_assert(offsetof(struct rte_mbuf, nb_segs) == offsetof(struct rte_mbuf, refcnt) + 2,
+		"side by side");
+	memcpy(&both, (const uint8_t *)mbuf + offsetof(struct rte_mbuf, refcnt), sizeof(both));
+	return both == ones;
+}
+
 /* Buffers of a burst that has been worked on become those of the frames that answer it, as long as
  * any are wanted: neither leaves the cache, and the pool is not asked (a seventh of what a frame
  * costs outside of the port). Only what the receive burst may have changed is put back. */
 static void reuse(struct wire_queue *queue, struct rte_mbuf **mbufs, uint32_t count)
 {
 	const struct rte_mempool *pool = queue->port->pool[queue->queue];
-	uint32_t kept = 0;
+	bool offload = queue->port->tx_checksum_offload;
+	uint32_t kept = 0, spares = queue->spares;
 
 	for (uint32_t i = 0; i < count; i++) {
 		struct rte_mbuf *mbuf = mbufs[i];
 
-		if (mbuf && queue->spares < WIRE_SPARES && mbuf->pool == pool &&
-			rte_mbuf_refcnt_read(mbuf) == 1 && RTE_MBUF_DIRECT(mbuf) &&
-			mbuf->nb_segs == 1) { /* then next is NULL, and its line is not read */
+		/* alone: then next is NULL, and its line is not read */
+		if (mbuf && spares < WIRE_SPARES && mbuf->pool == pool && mbuf_alone(mbuf) &&
+			RTE_MBUF_DIRECT(mbuf)) {
 			mbuf->data_off = RTE_PKTMBUF_HEADROOM;
 			mbuf->ol_flags = 0;
-			if (queue->port->tx_checksum_offload)
+			if (offload)
 				mbuf->tx_offload = 0;
-			queue->spare[queue->spares++] = mbuf;
+			queue->spare[spares++] = mbuf;
 			continue;
 		}
 		mbufs[kept++] = mbuf;
 	}
+	queue->spares = (uint16_t)spares;
 	if (kept)
 		rte_pktmbuf_free_bulk(mbufs, kept);
 }
@@ -141,7 +158,8 @@ static __attribute__((noinline)) struct rte_mbuf *new_mbuf(
 }
 
 /* A buffer for one frame of this queue, or NULL: counted, and tried again by whoever asked. */
-static inline struct rte_mbuf *begin_frame(struct dp_wire *wire, struct wire_queue *queue)
+static __attribute__((noinline)) struct rte_mbuf *begin_frame(
+	struct dp_wire *wire, struct wire_queue *queue)
 {
 	if (queue->pending >= wire->burst)
 		dp_wire_flush(wire, queue);
@@ -152,6 +170,13 @@ static inline struct rte_mbuf *begin_frame(struct dp_wire *wire, struct wire_que
 	if (queue->spares)
 		return queue->spare[--queue->spares];
 	return new_mbuf(wire, queue);
+}
+
+/* Whether begin_frame would only take a spare. */
+static inline bool spare_at_hand(const struct dp_wire *wire, const struct wire_queue *queue)
+{
+	return queue->spares && queue->pending < wire->burst &&
+	       queue->pending + wire->open < TX_PENDING_MAX && dp_port_running(queue->port);
 }
 
 static inline void end_frame(
@@ -190,26 +215,45 @@ static __attribute__((noinline)) bool stateless_way(
 	return true;
 }
 
-static uint8_t *tx_begin(void *ctx, uint32_t peer_index, const struct sw_enet_addr *to,
-	uint32_t bytes_max, void **frame)
+static inline uint8_t *begin_datagram(
+	struct dp_wire *wire, const struct wire_way *way, struct rte_mbuf *mbuf, void **frame)
 {
-	struct dp_wire *wire = ctx;
-	struct wire_way *way = way_of(wire, peer_index);
-	struct wire_queue *queue;
+	*frame = mbuf;
+	mbuf->hash.usr = way_mark(way);
+	wire->open++;
+	return rte_pktmbuf_mtod_offset(mbuf, uint8_t *, way->link.bytes);
+}
+
+/* Apart, so that the usual case below calls nothing and saves no registers. */
+static __attribute__((noinline)) uint8_t *tx_begin_any(
+	struct dp_wire *wire, uint32_t peer_index, const struct sw_enet_addr *to, void **frame)
+{
+	const struct wire_way *way = way_of(wire, peer_index);
 	struct rte_mbuf *mbuf;
 
 	/* the datagram being worked on, or the peer's last, says more than its address */
 	if (peer_index == SW_ENET_NO_PEER && !stateless_way(wire, to))
 		return NULL;
-	queue = &wire->queue[way->queue];
-	/* dp_port_open has sized the buffers for enet.mtu. */
-	DCHECK(way->link.bytes + bytes_max <= queue->port->frame_bytes_max);
-	*frame = mbuf = begin_frame(wire, queue);
-	if (!mbuf)
-		return NULL;
-	mbuf->hash.usr = way_mark(way);
-	wire->open++;
-	return rte_pktmbuf_mtod_offset(mbuf, uint8_t *, way->link.bytes);
+	mbuf = begin_frame(wire, &wire->queue[way->queue]);
+	return mbuf ? begin_datagram(wire, way, mbuf, frame) : NULL;
+}
+
+static uint8_t *tx_begin(void *ctx, uint32_t peer_index, const struct sw_enet_addr *to,
+	uint32_t bytes_max, void **frame)
+{
+	struct dp_wire *wire = ctx;
+
+	if (peer_index != SW_ENET_NO_PEER) {
+		const struct wire_way *way = &wire->ways[peer_index];
+		struct wire_queue *queue = &wire->queue[way->queue];
+
+		/* dp_port_open has sized the buffers for enet.mtu. */
+		DCHECK(way->link.bytes + bytes_max <= queue->port->frame_bytes_max);
+		if (spare_at_hand(wire, queue))
+			return begin_datagram(wire, way, queue->spare[--queue->spares], frame);
+	}
+	(void)bytes_max; /* without DCHECK */
+	return tx_begin_any(wire, peer_index, to, frame);
 }
 
 static __attribute__((noinline)) void put_offloaded(struct wire_queue *queue, struct rte_mbuf *mbuf,
@@ -243,23 +287,45 @@ static inline void put_datagram(struct wire_queue *queue, struct rte_mbuf *mbuf,
 		link->bytes - PACKET_UDP_BYTES);
 }
 
-/* Since it was begun its peer may have come over another queue, where other headers stand before
- * the payload: then it is lost, as on the way that it was made for. */
-static void tx_end(void *ctx, uint32_t peer_index, void *frame, uint32_t bytes)
+static __attribute__((noinline)) void give_up(
+	struct dp_wire *wire, struct rte_mbuf *mbuf, uint32_t bytes)
 {
-	struct dp_wire *wire = ctx;
-	const struct wire_way *way = way_of(wire, peer_index);
-	struct rte_mbuf *mbuf = frame;
-
-	DCHECK(wire->open);
-	wire->open--;
-	if (bytes && mbuf->hash.usr == way_mark(way)) {
-		put_datagram(&wire->queue[way->queue], mbuf, &way->link, bytes, wire->ip_id++);
-		return;
-	}
 	rte_pktmbuf_free(mbuf);
 	if (bytes)
 		count(wire, DP_C_TX_DROPPED, 1);
+}
+
+/* Since it was begun its peer may have come over another queue, where other headers stand before
+ * the payload: then it is lost, as on the way that it was made for. */
+static inline void end_datagram(struct dp_wire *wire, const struct wire_way *way,
+	struct rte_mbuf *mbuf, uint32_t bytes, uint16_t ip_id)
+{
+	if (bytes && mbuf->hash.usr == way_mark(way))
+		put_datagram(&wire->queue[way->queue], mbuf, &way->link, bytes, ip_id);
+	else
+		give_up(wire, mbuf, bytes);
+}
+
+static void tx_end(void *ctx, uint32_t peer_index, void *frame, uint32_t bytes)
+{
+	struct dp_wire *wire = ctx;
+
+	DCHECK(wire->open);
+	wire->open--;
+	end_datagram(wire, way_of(wire, peer_index), frame, bytes, wire->ip_id++);
+}
+
+static void tx_end_each(void *ctx, const struct sw_enet_written *datagrams, uint32_t n)
+{
+	struct dp_wire *wire = ctx;
+	uint16_t ip_id = wire->ip_id;
+
+	DCHECK(wire->open >= n);
+	wire->open -= n;
+	wire->ip_id = (uint16_t)(ip_id + n);
+	for (uint32_t i = 0; i < n; i++)
+		end_datagram(wire, &wire->ways[datagrams[i].peer_index], datagrams[i].frame,
+			datagrams[i].bytes, (uint16_t)(ip_id + i));
 }
 
 /* --- the engine's packets and events --- */
@@ -282,6 +348,25 @@ static bool deliver(void *ctx, const struct sw_enet_delivery *run, uint32_t n)
 	if (__builtin_expect(wire->cycles.route, false))
 		return deliver_timed(wire, run, n);
 	return wire->sink.deliver(wire->sink.ctx, run, n);
+}
+
+static __attribute__((noinline)) uint32_t deliver_each_timed(
+	struct dp_wire *wire, const struct sw_enet_delivery *packets, uint32_t n)
+{
+	uint64_t begin = dp_tsc();
+	uint32_t taken = wire->sink.deliver_each(wire->sink.ctx, packets, n);
+
+	count(wire, DP_C_CYCLES_ROUTE, (dp_tsc() - begin) * DP_CYCLES_ROUTE_TURNS);
+	return taken;
+}
+
+static uint32_t deliver_each(void *ctx, const struct sw_enet_delivery *packets, uint32_t n)
+{
+	struct dp_wire *wire = ctx;
+
+	if (__builtin_expect(wire->cycles.route, false))
+		return deliver_each_timed(wire, packets, n);
+	return wire->sink.deliver_each(wire->sink.ctx, packets, n);
 }
 
 static bool connected(void *ctx, const struct sw_enet_connected *info)
@@ -409,6 +494,8 @@ static void describe(const struct rte_mbuf *mbuf, struct packet_frame *frame)
 		RTE_MBUF_F_RX_L4_CKSUM_GOOD, RTE_MBUF_F_RX_L4_CKSUM_NONE);
 }
 
+static const uint8_t ip4_mapped[12] = {[10] = 0xff, [11] = 0xff};
+
 /* The engine's name for where a packet came from. */
 static void name_source(
 	const struct wire_queue *queue, const struct packet *packet, struct sw_enet_addr *address)
@@ -422,9 +509,7 @@ static void name_source(
 			packet_put16(address->ip + 2, (uint16_t)(queue->port->index + 1));
 		return;
 	}
-	memset(address->ip, 0, 10);
-	address->ip[10] = 0xff;
-	address->ip[11] = 0xff;
+	memcpy(address->ip, ip4_mapped, sizeof(ip4_mapped));
 	packet_put32(address->ip + 12, packet->from_ip);
 }
 
@@ -447,21 +532,41 @@ static __attribute__((noinline)) void learn_way(
 	packet_link_back(&way->link, &wire->rx_queue->port->local, &wire->packet[i]);
 }
 
-/* The engine knows datagram i's peer: the way back is the way it came. */
-static void after(void *ctx, uint32_t i)
+/* The engine knows the peers of these datagrams: the way back is the way they came. */
+static void after(void *ctx, uint32_t first, uint32_t n)
 {
 	struct dp_wire *wire = ctx;
-	const struct packet_local *local = &wire->rx_queue->port->local;
-	const struct packet *packet = &wire->packet[i];
-	struct wire_way *way;
-
-	if (wire->datagram[i].peer_index == SW_ENET_NO_PEER)
-		return;
-	way = &wire->ways[wire->datagram[i].peer_index];
 	/* Our own MAC may be another after a reset of the VF. */
-	if (way->queue == wire->reply_index && packet_plain_is_back(&way->link, local, packet))
-		return;
-	learn_way(wire, way, i);
+	uint64_t own_mac = packet_mac(wire->rx_queue->port->local.mac);
+
+	for (uint32_t i = first; i < first + n; i++) {
+		struct wire_way *way = &wire->ways[wire->datagram[i].peer_index];
+
+		if (way->queue != wire->reply_index ||
+			!packet_plain_is_back(&way->link, own_mac, &wire->packet[i]))
+			learn_way(wire, way, i);
+	}
+}
+
+/* A frame that is not plain. True: it is a datagram all the same; else it has been dealt with. */
+static __attribute__((noinline)) bool read_other(struct dp_wire *wire, struct wire_queue *queue,
+	const struct packet_frame *frame, struct packet *packet, uint64_t now_ns)
+{
+	packet_parse_any(frame, &queue->port->local, packet);
+	switch (packet->kind) {
+	case PACKET_REFUSED:
+		counter_add(&wire->counters[packet->drop], 1);
+		dp_trace_refused(0, packet->drop, frame->bytes);
+		return false;
+	case PACKET_ARP_REQUEST:
+	case PACKET_ECHO_REQUEST:
+	case PACKET_NEIGHBOUR_REQUEST:
+		answer(wire, queue, frame, packet, now_ns);
+		return false;
+	case PACKET_UDP:
+		break;
+	}
+	return true;
 }
 
 /* Returns datagrams for the engine. */
@@ -488,31 +593,19 @@ static uint32_t read_burst(struct dp_wire *wire, struct wire_queue *queue, uint3
 			continue;
 		}
 		describe(mbuf, &frame);
-		if (!packet_parse_plain(&plain, &frame, packet))
-			packet_parse_any(&frame, &queue->port->local, packet);
-		switch (packet->kind) {
-		case PACKET_REFUSED:
-			counter_add(&wire->counters[packet->drop], 1);
-			dp_trace_refused(0, packet->drop, frame.bytes);
-			break;
-		case PACKET_ARP_REQUEST:
-		case PACKET_ECHO_REQUEST:
-		case PACKET_NEIGHBOUR_REQUEST:
-			answer(wire, queue, &frame, packet, now_ns);
-			break;
-		case PACKET_UDP:
-			if (sw_probe_is(frame.data + packet->payload_at, packet->payload_bytes)) {
-				answer_probe(wire, queue, &frame, packet, now_ns);
-				break;
-			}
-			name_source(queue, packet, &datagram->from);
-			datagram->data = frame.data + packet->payload_at;
-			datagram->bytes = packet->payload_bytes;
-			datagram->peer_index = SW_ENET_NO_PEER;
-			datagram->refused = 0;
-			datagrams += !(steer && dp_wire_over(wire, i, datagrams));
-			break;
+		if (!packet_parse_plain(&plain, &frame, packet) &&
+			!read_other(wire, queue, &frame, packet, now_ns))
+			continue;
+		if (sw_probe_is(frame.data + packet->payload_at, packet->payload_bytes)) {
+			answer_probe(wire, queue, &frame, packet, now_ns);
+			continue;
 		}
+		name_source(queue, packet, &datagram->from);
+		datagram->data = frame.data + packet->payload_at;
+		datagram->bytes = packet->payload_bytes;
+		datagram->peer_index = SW_ENET_NO_PEER;
+		datagram->refused = 0;
+		datagrams += !(steer && dp_wire_over(wire, i, datagrams));
 	}
 	if (handed)
 		return datagrams; /* their queue's worker has counted them */
@@ -650,8 +743,10 @@ struct sw_enet *dp_wire_engine(struct dp_wire *wire)
 
 const struct sw_enet_ops dp_wire_engine_ops = {
 	.deliver = deliver,
+	.deliver_each = deliver_each,
 	.connected = connected,
 	.disconnected = disconnected,
 	.tx_begin = tx_begin,
 	.tx_end = tx_end,
+	.tx_end_each = tx_end_each,
 };

@@ -23,10 +23,11 @@
 struct dp_wire;
 struct dp_node;
 
-/* Where packets and events go: three of struct sw_enet_ops, with the same meaning. */
+/* Where packets and events go: four of struct sw_enet_ops, with the same meaning. */
 struct dp_wire_sink {
 	void *ctx;
 	bool (*deliver)(void *ctx, const struct sw_enet_delivery *run, uint32_t count);
+	uint32_t (*deliver_each)(void *ctx, const struct sw_enet_delivery *packets, uint32_t count);
 	bool (*connected)(void *ctx, const struct sw_enet_connected *info);
 	bool (*disconnected)(void *ctx, uint64_t peer, uint32_t data, enum sw_enet_gone reason);
 };

@@ -284,6 +284,7 @@ struct dp_worker *dp_worker_new(const struct sw_config *config, uint32_t index,
 {
 	struct dp_worker *worker = NULL;
 	struct dp_wire_sink sink = {.deliver = dp_route_deliver,
+		.deliver_each = dp_route_deliver_each,
 		.connected = dp_route_connected,
 		.disconnected = dp_route_disconnected};
 	size_t drain_bytes = (1 + links->shards) * sizeof(struct drain);

@@ -6,6 +6,14 @@
 #include "dataplane/worker.h"
 #include "simulation/shard.h"
 
+static uint64_t next_ns(const struct lcore *core)
+{
+	uint64_t wake_ns = core->worker ? dp_worker_next_ns(core->worker) : UINT64_MAX;
+	uint64_t shard_ns = core->shard ? sim_shard_next_ns(core->shard) : UINT64_MAX;
+
+	return shard_ns < wake_ns ? shard_ns : wake_ns;
+}
+
 int lcore_run(void *arg)
 {
 	const struct lcore *core = arg;
@@ -15,21 +23,13 @@ int lcore_run(void *arg)
 	hot_begin();
 	while (!atomic_load_explicit(core->stop, memory_order_relaxed)) {
 		uint64_t now_ns = mono_ns();
-		uint64_t wake_ns = UINT64_MAX;
 		bool worked = false;
 
-		if (core->worker) {
+		if (core->worker)
 			worked |= dp_worker_step(core->worker, now_ns);
-			wake_ns = dp_worker_next_ns(core->worker);
-		}
-		if (core->shard) {
-			uint64_t shard_ns;
-
+		if (core->shard)
 			worked |= sim_shard_step(core->shard, now_ns);
-			shard_ns = sim_shard_next_ns(core->shard);
-			wake_ns = shard_ns < wake_ns ? shard_ns : wake_ns;
-		}
-		dp_idle_wait(&idle, worked, now_ns, wake_ns);
+		dp_idle_wait(&idle, worked, now_ns, worked ? now_ns : next_ns(core));
 	}
 	hot_end();
 	return 0;

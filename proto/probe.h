@@ -31,7 +31,7 @@ enum sw_node_state { SW_NODE_STATES(SW_NODE_ENUM) };
 
 static inline bool sw_probe_is(const uint8_t *payload, uint32_t bytes)
 {
-	return bytes >= 2 && payload[0] == SW_PROBE_0 && payload[1] == SW_PROBE_1;
+	return bytes >= 2 && (payload[0] << 8 | payload[1]) == (SW_PROBE_0 << 8 | SW_PROBE_1);
 }
 
 #endif

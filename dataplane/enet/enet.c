@@ -212,6 +212,7 @@ struct sw_enet *sw_enet_init(void *memory, size_t bytes, const struct sw_enet_co
 	memset(e, 0, sizeof *e);
 	lay_out(e, memory, config, &s);
 	e->config = *config;
+	e->handle_owner = handle_make(config->owner, 0, 0);
 	e->ops = *ops;
 	e->caller_ms = now_ms;
 	e->now_ms = now_ms + 1; /* 0 means never */

@@ -118,6 +118,13 @@ struct sw_enet_connected {
 	uint8_t channels;
 };
 
+/* A datagram that tx_begin gave the place for. */
+struct sw_enet_written {
+	void *frame; /* as tx_begin set it */
+	uint32_t peer_index;
+	uint32_t bytes; /* 0: given back */
+};
+
 /* What the engine calls. All of them run inside the engine's own calls, on its thread. */
 struct sw_enet_ops {
 	void *ctx;
@@ -126,6 +133,12 @@ struct sw_enet_ops {
 	 * not is treated as not received. A run is one packet and those held behind it. May call
 	 * sw_enet_send and sw_enet_disconnect. */
 	bool (*deliver)(void *ctx, const struct sw_enet_delivery *run, uint32_t count);
+
+	/* Packets of a burst that do not depend on each other, of whatever peers, all unreliable;
+	 * each may be taken or not. Returns how many were. What is promised of deliver holds, but a
+	 * peer that is disconnected from within may have another packet further on. NULL: deliver
+	 * is called with each by itself. */
+	uint32_t (*deliver_each)(void *ctx, const struct sw_enet_delivery *packets, uint32_t count);
 
 	/* Both are owed: false means try again later; nothing of the peer is delivered before its
 	 * connected, nor after its disconnected. connected may call sw_enet_send and
@@ -143,6 +156,9 @@ struct sw_enet_ops {
 	uint8_t *(*tx_begin)(void *ctx, uint32_t peer_index, const struct sw_enet_addr *to,
 		uint32_t bytes_max, void **frame);
 	void (*tx_end)(void *ctx, uint32_t peer_index, void *frame, uint32_t bytes);
+
+	/* tx_end for several, of peers, in this order. NULL: tx_end is called for each. */
+	void (*tx_end_each)(void *ctx, const struct sw_enet_written *datagrams, uint32_t count);
 };
 
 /* The engine's counters: group "enet". X(id, name, kind, help). Refusals are named here. The list
@@ -210,13 +226,13 @@ struct sw_enet_datagram {
 /* Takes a burst of received datagrams, in order. now_ms is monotonic, 64-bit, and the same or later
  * at every call. before(ctx, i), if not NULL, is called before datagram i is worked on, if a
  * stateless answer to it is possible, so that the caller knows which frame that belongs to;
- * after(ctx, i) only when it was accepted as a peer's (peer_index is set by then), before its
- * commands are worked on and before anything is sent to that peer. ctx is that of the ops. A
+ * after(ctx, i, n) only when datagrams i to i + n - 1 were accepted as peers' (peer_index is set by
+ * then), before anything of them is delivered or sent to those peers. ctx is that of the ops. A
  * datagram may be accepted and refused: the commands before a bad one stand. Data of the burst is
  * not read after the call. */
 struct sw_enet_rx_hooks {
 	void (*before)(void *ctx, uint32_t i);
-	void (*after)(void *ctx, uint32_t i);
+	void (*after)(void *ctx, uint32_t i, uint32_t n);
 };
 void sw_enet_rx(struct sw_enet *engine, struct sw_enet_datagram *datagrams, uint32_t count,
 	const struct sw_enet_rx_hooks *hooks, uint64_t now_ms);

@@ -220,8 +220,7 @@ _Static_assert(sizeof(struct peer) <= 320 && sizeof(struct peer_cold) <= 256,
  * it, and what else the peer is owed is put behind them when it is closed (tx.c). */
 struct open {
 	uint8_t *out;
-	void *frame; /* of tx_begin */
-	uint32_t peer, at;
+	uint32_t at;
 };
 _Static_assert(SW_ENET_OPEN_MAX < UINT8_MAX, "peer.open");
 
@@ -304,6 +303,7 @@ struct sw_enet {
 	uint32_t *wheel; /* [WHEEL_SLOTS] heads */
 
 	/* peers */
+	uint64_t handle_owner; /* the owner's part of their handles */
 	struct peer *peers;
 	struct peer_cold *cold;
 	struct peer_slot *table;
@@ -315,6 +315,7 @@ struct sw_enet {
 	bool serving; /* in sw_enet_service: what is sent now is queued, and leaves in it */
 	uint32_t open_count;
 	struct open open[SW_ENET_OPEN_MAX]; /* in the order in which they were begun */
+	struct sw_enet_written written[SW_ENET_OPEN_MAX]; /* the same, for tx_end_each */
 	uint64_t hash_key[2]; /* of the tables: what a source may choose must not choose the bucket
 			       */
 
@@ -411,7 +412,10 @@ struct channel *peer_channel_far(struct sw_enet *e, struct peer *peer, uint8_t c
 
 static inline uint64_t peer_handle(const struct sw_enet *e, uint32_t index)
 {
-	return handle_make(e->config.owner, e->peers[index].generation, index);
+	uint64_t handle = e->handle_owner | (uint64_t)e->peers[index].generation << 32 | index;
+
+	DCHECK(handle == handle_make(e->config.owner, e->peers[index].generation, index));
+	return handle;
 }
 
 /* The peer that a handle names, in whatever state, or NIL. */

@@ -32,6 +32,17 @@ static bool on_deliver(void *ctx, const struct sw_enet_delivery *run, uint32_t n
 	return true;
 }
 
+static uint32_t on_deliver_each(void *ctx, const struct sw_enet_delivery *packets, uint32_t n)
+{
+	struct raw_engine *raw = ctx;
+	uint32_t taken = 0;
+
+	raw->each_calls++;
+	for (uint32_t i = 0; i < n; i++)
+		taken += on_deliver(ctx, &packets[i], 1);
+	return taken;
+}
+
 static bool on_connected(void *ctx, const struct sw_enet_connected *info)
 {
 	struct raw_engine *raw = ctx;
@@ -98,6 +109,12 @@ static void on_tx_end(void *ctx, uint32_t peer_index, void *frame, uint32_t byte
 	free(out);
 }
 
+static void on_tx_end_each(void *ctx, const struct sw_enet_written *datagrams, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		on_tx_end(ctx, datagrams[i].peer_index, datagrams[i].frame, datagrams[i].bytes);
+}
+
 static void default_to(uint32_t *value, uint32_t fallback)
 {
 	if (!*value)
@@ -106,9 +123,16 @@ static void default_to(uint32_t *value, uint32_t fallback)
 
 void raw_new(struct raw_engine *raw, const struct sw_enet_config *config)
 {
+	raw_new_ops(raw, config, true);
+}
+
+void raw_new_ops(struct raw_engine *raw, const struct sw_enet_config *config, bool each)
+{
 	struct sw_enet_ops ops = {
 		.ctx = raw,
 		.deliver = on_deliver,
+		.deliver_each = each ? on_deliver_each : NULL,
+		.tx_end_each = each ? on_tx_end_each : NULL,
 		.connected = on_connected,
 		.disconnected = on_disconnected,
 		.tx_begin = on_tx_begin,

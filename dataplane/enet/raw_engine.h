@@ -48,7 +48,7 @@ struct raw_engine {
 	struct raw_datagram sent[RAW_SENT_MAX];
 	uint32_t sent_count;
 	struct raw_delivery delivered[RAW_DELIVERED_MAX];
-	uint32_t delivered_count, runs;
+	uint32_t delivered_count, runs, each_calls;
 	uint32_t connects, disconnects, events_refused, runs_refused;
 	uint64_t handle; /* of the last connected */
 	struct sw_enet_connected info;
@@ -61,6 +61,8 @@ struct raw_engine {
 
 /* Fills what is 0 with small defaults and builds the engine at now_ms 1000. */
 void raw_new(struct raw_engine *raw, const struct sw_enet_config *config);
+/* each: with the calls for several at once. */
+void raw_new_ops(struct raw_engine *raw, const struct sw_enet_config *config, bool each);
 void raw_free(struct raw_engine *raw);
 struct sw_enet_addr raw_source(uint32_t number); /* 10.1.x.y, port 30000 + number % 30000 */
 

@@ -232,13 +232,13 @@ static inline bool peer_may(struct sw_enet *e, struct peer *peer)
 
 /* What most datagrams are: one unreliable packet, next on its channel, of a peer in good standing.
  * It is told from all others by a handful of compares and takes half the instructions of the way
- * below, which does the same. False: nothing has been done. */
+ * below, which does the same but for the delivery: that is left in *packet. False: nothing has been
+ * done. */
 static inline bool plain_packet(struct sw_enet *e, struct sw_enet_datagram *d, uint32_t index,
-	const struct sw_enet_rx_hooks *hooks, uint32_t i)
+	struct sw_enet_delivery *packet)
 {
 	struct peer *peer = &e->peers[index];
 	uint32_t head, at, bytes, unreliable;
-	struct sw_enet_delivery run;
 	struct channel *channel;
 	const uint8_t *p;
 
@@ -267,16 +267,31 @@ static inline bool plain_packet(struct sw_enet *e, struct sw_enet_datagram *d, u
 	peer->heard_ms = e->now_ms;
 	d->peer_index = index;
 	d->refused = 0;
-	if (hooks && hooks->after)
-		hooks->after(e->ops.ctx, i);
-	run = (struct sw_enet_delivery){.peer = peer_handle(e, index),
+	*packet = (struct sw_enet_delivery){.peer = peer_handle(e, index),
 		.payload = p + WIRE_SEND_UNRELIABLE_BYTES,
 		.bytes = bytes,
 		.channel = p[1]};
 	channel->in_unreliable = (uint16_t)unreliable; /* also if dropped: it does not come again */
-	count(e, e->ops.deliver(e->ops.ctx, &run, 1) ? SW_ENET_C_DELIVERED : SW_ENET_C_DROPPED_RING,
-		1);
 	return true;
+}
+
+/* The packets of datagrams first to first + n - 1, all plain, at once: the calls cost as much as
+ * what is done in them (W1: a tenth of our instructions). */
+static void deliver_plain(struct sw_enet *e, const struct sw_enet_delivery *packets, uint32_t n,
+	const struct sw_enet_rx_hooks *hooks, uint32_t first)
+{
+	uint32_t taken = 0;
+
+	if (hooks && hooks->after)
+		hooks->after(e->ops.ctx, first, n);
+	if (e->ops.deliver_each)
+		taken = e->ops.deliver_each(e->ops.ctx, packets, n);
+	else
+		for (uint32_t i = 0; i < n; i++)
+			taken += e->ops.deliver(e->ops.ctx, &packets[i], 1);
+	count(e, SW_ENET_C_COMMANDS_IN, n);
+	count(e, SW_ENET_C_DELIVERED, taken);
+	count(e, SW_ENET_C_DROPPED_RING, n - taken);
 }
 
 /* The hash that a datagram is looked up by, whose line of a table is on its way then: of its peer,
@@ -343,7 +358,7 @@ static __attribute__((noinline)) uint32_t datagram(struct sw_enet *e, struct sw_
 	peer->heard_ms = e->now_ms;
 	d->peer_index = index;
 	if (hooks && hooks->after)
-		hooks->after(e->ops.ctx, i);
+		hooks->after(e->ops.ctx, i, 1);
 	if (made) {
 		e->peers_connected++;
 		peer->flags |= PEER_OWES_CONNECTED;
@@ -361,7 +376,8 @@ void sw_enet_rx(struct sw_enet *e, struct sw_enet_datagram *datagrams, uint32_t 
 	const struct sw_enet_rx_hooks *hooks, uint64_t now_ms)
 {
 	uint64_t hash[RX_AHEAD], bytes = 0;
-	uint32_t found[RX_AHEAD], plain_packets = 0;
+	uint32_t found[RX_AHEAD], packets = 0; /* plain, and not delivered yet */
+	struct sw_enet_delivery packet[RX_AHEAD];
 
 	clock_advance(e, now_ms);
 	e->rx_now_us = (uint32_t)(e->now_ms * 1000);
@@ -377,10 +393,13 @@ void sw_enet_rx(struct sw_enet *e, struct sw_enet_datagram *datagrams, uint32_t 
 			struct sw_enet_datagram *d = &datagrams[base + i];
 
 			bytes += d->bytes;
-			if (found[i] != NIL && plain_packet(e, d, found[i], hooks, base + i)) {
-				plain_packets++;
+			if (found[i] != NIL && plain_packet(e, d, found[i], &packet[packets])) {
+				packets++;
 				continue;
 			}
+			if (packets) /* before: a peer's own order counts */
+				deliver_plain(e, packet, packets, hooks, base + i - packets);
+			packets = 0;
 			d->peer_index = SW_ENET_NO_PEER;
 			if (hooks && hooks->before)
 				hooks->before(e->ops.ctx, base + i);
@@ -388,8 +407,10 @@ void sw_enet_rx(struct sw_enet *e, struct sw_enet_datagram *datagrams, uint32_t 
 			if (d->refused)
 				count(e, d->refused, 1);
 		}
+		if (packets)
+			deliver_plain(e, packet, packets, hooks, base + some - packets);
+		packets = 0;
 	}
-	count(e, SW_ENET_C_COMMANDS_IN, plain_packets);
 	count(e, SW_ENET_C_DATAGRAMS_IN, n);
 	count(e, SW_ENET_C_BYTES_IN, bytes);
 }

@@ -36,6 +36,18 @@ static void queue_command(struct sw_enet *e, uint32_t index, struct channel *cha
 	channel->unacked.tail = at;
 }
 
+/* The head of a packet that is neither reliable nor a fragment, numbered. */
+static inline void put_unreliable(struct peer *peer, struct channel *channel, uint8_t *p,
+	uint8_t number, uint32_t flags, uint32_t bytes)
+{
+	if (flags & SW_ENET_UNSEQUENCED)
+		wire_put_unreliable(p, WIRE_SEND_UNSEQUENCED | WIRE_UNSEQUENCED_FLAG, number, 0,
+			++peer->unsequenced_out, bytes);
+	else
+		wire_put_unreliable(p, WIRE_SEND_UNRELIABLE, number, channel->out_reliable,
+			++channel->out_unreliable, bytes);
+}
+
 static void queue_single(struct sw_enet *e, uint32_t index, struct channel *channel, uint8_t number,
 	uint32_t flags, const uint8_t *payload, uint32_t bytes)
 {
@@ -46,34 +58,30 @@ static void queue_single(struct sw_enet *e, uint32_t index, struct channel *chan
 		channel->out_unreliable = 0;
 		p = wire_put_command(
 			head, WIRE_SEND_RELIABLE | WIRE_ACK_FLAG, number, ++channel->out_reliable);
-	} else if (flags & SW_ENET_UNSEQUENCED) {
-		p = wire_put_command(
-			head, WIRE_SEND_UNSEQUENCED | WIRE_UNSEQUENCED_FLAG, number, 0);
-		wire_put16(p, ++peer->unsequenced_out);
-		p += 2;
-	} else {
-		p = wire_put_command(head, WIRE_SEND_UNRELIABLE, number, channel->out_reliable);
-		wire_put16(p, ++channel->out_unreliable);
-		p += 2;
+		wire_put16(p, bytes);
+		queue_command(e, index, channel, head, WIRE_SEND_RELIABLE_BYTES, payload, bytes);
+		return;
 	}
-	wire_put16(p, bytes);
-	queue_command(e, index, channel, head, (uint32_t)(p + 2 - head), payload, bytes);
+	put_unreliable(peer, channel, head, number, flags, bytes);
+	queue_command(e, index, channel, head, WIRE_SEND_UNRELIABLE_BYTES, payload, bytes);
 }
 
 /* Begins a datagram that stays open until the next service, with the acknowledgements that are owed
- * by now. NULL: no place, or no buffer. */
-static inline struct open *open_datagram(struct sw_enet *e, uint32_t index)
+ * by now. NULL: no place, no buffer, or a command of length bytes fits no datagram. */
+static inline struct open *open_datagram(struct sw_enet *e, uint32_t index, uint32_t length)
 {
 	struct peer *peer = &e->peers[index];
 	struct open *open = &e->open[e->open_count];
+	struct sw_enet_written *written = &e->written[e->open_count];
+	uint32_t header = tx_header_bytes(peer);
 
-	if (e->open_count == SW_ENET_OPEN_MAX || e->serving)
+	if (e->open_count == SW_ENET_OPEN_MAX || e->serving || length > peer->mtu - header)
 		return NULL;
-	open->out = e->ops.tx_begin(e->ops.ctx, index, &peer->address, peer->mtu, &open->frame);
+	open->out = e->ops.tx_begin(e->ops.ctx, index, &peer->address, peer->mtu, &written->frame);
 	if (!open->out)
 		return NULL;
-	open->peer = index;
-	open->at = tx_header_bytes(peer);
+	written->peer_index = index;
+	open->at = header;
 	if (peer->flags & PEER_DIRTY) /* or it owes none */
 		open->at = tx_put_acks(e, peer, open->out, open->at);
 	peer->open = (uint8_t)++e->open_count;
@@ -92,25 +100,17 @@ static inline bool put_direct(struct sw_enet *e, uint32_t index, uint8_t number,
 	struct open *open;
 	uint8_t *p;
 
-	if (peer->reliable.head != NIL || peer->unreliable.head != NIL ||
-		length + tx_header_bytes(peer) > peer->mtu)
+	if (peer->reliable.head != NIL || peer->unreliable.head != NIL)
 		return false;
 	/* it would be reliable: see sw_enet_send */
 	if (channel->out_unreliable == UINT16_MAX && !(flags & SW_ENET_UNSEQUENCED))
 		return false;
-	open = peer->open ? &e->open[peer->open - 1] : open_datagram(e, index);
+	open = peer->open ? &e->open[peer->open - 1] : open_datagram(e, index, length);
 	if (!open || length > peer->mtu - open->at)
 		return false;
 	p = open->out + open->at;
-	if (flags & SW_ENET_UNSEQUENCED) {
-		p = wire_put_command(p, WIRE_SEND_UNSEQUENCED | WIRE_UNSEQUENCED_FLAG, number, 0);
-		wire_put16(p, ++peer->unsequenced_out);
-	} else {
-		p = wire_put_command(p, WIRE_SEND_UNRELIABLE, number, channel->out_reliable);
-		wire_put16(p, ++channel->out_unreliable);
-	}
-	wire_put16(p + 2, bytes);
-	memcpy(p + 4, payload, bytes);
+	put_unreliable(peer, channel, p, number, flags, bytes);
+	memcpy(p + WIRE_SEND_UNRELIABLE_BYTES, payload, bytes);
 	peer->bandwidth_bytes += length; /* asked for, also if throttled */
 	if (tx_throttled(peer)) {
 		count(e, SW_ENET_C_THROTTLED, 1);
@@ -220,10 +220,10 @@ full:
 int sw_enet_send(struct sw_enet *e, uint64_t handle, uint8_t number, uint32_t flags,
 	const void *payload, uint32_t bytes)
 {
-	uint32_t index = peer_of_handle(e, handle);
+	uint32_t index = handle_index(handle);
 	const struct peer *peer;
 
-	if (index == NIL)
+	if (index >= e->peers_fresh || handle != peer_handle(e, index))
 		return -ESTALE;
 	peer = &e->peers[index];
 	if (peer->state != PEER_CONNECTED)

@@ -207,19 +207,18 @@ static bool waiting(struct sw_enet *e, struct peer *peer)
 	       (peer->reliable.head != NIL && sendable(e, peer, block_at(e, peer->reliable.head)));
 }
 
-/* Writes the header of a datagram whose commands end at `at`, and sends it. Returns its bytes. */
-static inline uint32_t finish(
-	struct sw_enet *e, uint32_t index, uint8_t *out, void *frame, uint32_t at)
+/* Writes the header of a datagram whose commands end at `at`. Returns its bytes. */
+static inline uint32_t finish(struct sw_enet *e, uint32_t index, uint8_t *out, uint32_t at)
 {
 	struct peer *peer = &e->peers[index];
 
-	wire_put16(out, WIRE_SENT_TIME | (uint32_t)peer->session_out << WIRE_SESSION_SHIFT |
-				peer->client_id);
-	wire_put16(out + 2, (uint32_t)e->now_ms & 0xffff);
+	wire_put32(out, (WIRE_SENT_TIME | (uint32_t)peer->session_out << WIRE_SESSION_SHIFT |
+				peer->client_id)
+					<< 16 |
+				((uint32_t)e->now_ms & 0xffff));
 	if (peer->flags & (PEER_CHECKSUM | PEER_COMPRESSED))
 		at = seal(e, out, at, peer->flags & PEER_CHECKSUM ? &peer->connect_id : NULL,
 			peer->flags & PEER_COMPRESSED);
-	e->ops.tx_end(e->ops.ctx, index, frame, at);
 	return at;
 }
 
@@ -256,7 +255,9 @@ uint32_t tx_flush(struct sw_enet *e, uint32_t index, bool *more)
 			e->ops.tx_end(e->ops.ctx, index, frame, 0);
 			break;
 		}
-		count(e, SW_ENET_C_BYTES_OUT, finish(e, index, out, frame, at));
+		at = finish(e, index, out, at);
+		e->ops.tx_end(e->ops.ctx, index, frame, at);
+		count(e, SW_ENET_C_BYTES_OUT, at);
 		sent++;
 	}
 	count(e, SW_ENET_C_DATAGRAMS_OUT, sent);
@@ -267,12 +268,13 @@ uint32_t tx_flush(struct sw_enet *e, uint32_t index, bool *more)
  * the dirty list. Returns datagrams sent. */
 uint32_t tx_close_all(struct sw_enet *e)
 {
-	uint32_t sent = 0;
+	uint32_t sent = 0, n = e->open_count;
 	uint64_t bytes = 0;
 
-	for (uint32_t i = 0; i < e->open_count; i++) {
+	for (uint32_t i = 0; i < n; i++) {
 		const struct open *open = &e->open[i];
-		uint32_t index = open->peer, at = open->at;
+		struct sw_enet_written *written = &e->written[i];
+		uint32_t index = written->peer_index, at = open->at;
 		struct peer *peer = &e->peers[index];
 
 		peer->open = 0;
@@ -281,14 +283,20 @@ uint32_t tx_close_all(struct sw_enet *e)
 			at = 0; /* ended since: nothing that was queued before goes out */
 		else if (peer->flags & PEER_DIRTY)
 			at = put_commands(e, index, open->out, tx_put_acks(e, peer, open->out, at));
-		if (at <= tx_header_bytes(peer)) { /* or all of it was throttled */
-			e->ops.tx_end(e->ops.ctx, index, open->frame, 0);
+		written->bytes = 0;
+		if (at <= tx_header_bytes(peer)) /* or all of it was throttled */
 			continue;
-		}
-		bytes += finish(e, index, open->out, open->frame, at);
+		written->bytes = finish(e, index, open->out, at);
+		bytes += written->bytes;
 		sent++;
 	}
 	e->open_count = 0;
+	if (n && e->ops.tx_end_each)
+		e->ops.tx_end_each(e->ops.ctx, e->written, n);
+	else
+		for (uint32_t i = 0; i < n; i++)
+			e->ops.tx_end(e->ops.ctx, e->written[i].peer_index, e->written[i].frame,
+				e->written[i].bytes);
 	count(e, SW_ENET_C_DATAGRAMS_OUT, sent);
 	count(e, SW_ENET_C_BYTES_OUT, bytes);
 	return sent;

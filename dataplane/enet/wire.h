@@ -84,6 +84,13 @@ static inline void wire_put32(uint8_t *p, uint32_t v)
 	p[3] = (uint8_t)v;
 }
 
+static inline void wire_put64(uint8_t *p, uint64_t v)
+{
+	if (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)
+		v = __builtin_bswap64(v);
+	memcpy(p, &v, sizeof v);
+}
+
 /* A command's header; returns where its fields go. */
 static inline uint8_t *wire_put_command(
 	uint8_t *p, uint32_t command, uint32_t channel, uint32_t sequence)
@@ -92,6 +99,14 @@ static inline uint8_t *wire_put_command(
 	p[1] = (uint8_t)channel;
 	wire_put16(p + 2, sequence);
 	return p + WIRE_COMMAND_HEADER_BYTES;
+}
+
+/* SEND_UNRELIABLE and SEND_UNSEQUENCED: the command with its fields, in one store. */
+static inline void wire_put_unreliable(uint8_t *p, uint32_t command, uint32_t channel,
+	uint16_t reliable, uint16_t number, uint32_t bytes)
+{
+	wire_put64(p, (uint64_t)(command << 24 | channel << 16 | reliable) << 32 |
+			      (uint32_t)number << 16 | (bytes & 0xffff));
 }
 
 /* Windows that seq is ahead of the window of at; WIRE_WINDOWS and more for what is behind in the

@@ -20,15 +20,21 @@ struct echo {
 	_Atomic uint64_t counters[DP_COUNTER_COUNT] __attribute__((aligned(64)));
 };
 
-static bool deliver(void *ctx, const struct sw_enet_delivery *run, uint32_t count)
+static uint32_t deliver_each(void *ctx, const struct sw_enet_delivery *packets, uint32_t count)
 {
 	struct echo *echo = ctx;
 	struct sw_enet *engine = dp_wire_engine(echo->wire);
 
 	for (uint32_t i = 0; i < count; i++)
-		if (sw_enet_send(engine, run[i].peer, run[i].channel, run[i].flags, run[i].payload,
-			    run[i].bytes))
+		if (sw_enet_send(engine, packets[i].peer, packets[i].channel, packets[i].flags,
+			    packets[i].payload, packets[i].bytes))
 			counter_add(&echo->counters[DP_C_SEND_NO_MEMORY], 1);
+	return count;
+}
+
+static bool deliver(void *ctx, const struct sw_enet_delivery *run, uint32_t count)
+{
+	deliver_each(ctx, run, count);
 	return true;
 }
 
@@ -55,6 +61,7 @@ struct echo *echo_new(const struct sw_config *config, uint32_t index, struct dp_
 	struct echo *echo = aligned_alloc(64, (sizeof(*echo) + 63) & ~(size_t)63);
 	const struct dp_wire_sink sink = {.ctx = echo,
 		.deliver = deliver,
+		.deliver_each = deliver_each,
 		.connected = connected,
 		.disconnected = disconnected};
 
@@ -178,7 +185,7 @@ void echo_run(struct echo *echo, const _Atomic bool *stop)
 		bool work = turn(echo, now_ns);
 		uint64_t before_ns = now_ns;
 
-		dp_idle_wait(&idle, work, now_ns, dp_wire_next_ns(echo->wire));
+		dp_idle_wait(&idle, work, now_ns, work ? now_ns : dp_wire_next_ns(echo->wire));
 		now_ns = mono_ns();
 		/* A turn takes microseconds; one of a millisecond was stopped or preempted. */
 		if (work && now_ns - before_ns < NS_PER_MS)
