@@ -138,6 +138,7 @@ onemap_characters() {
 		'BEGIN { s = sqrt(n / per); print int(s < 8 ? 8 : s) }')
 	((side <= width)) || side=$width
 	services_sql "$dir" stormweir "
+		SET client_min_messages = warning;
 		SELECT setseed(0.5);
 		TRUNCATE character_position, character CASCADE;
 		INSERT INTO character (realm_id, character_id, account_id, name, appearance)
@@ -193,6 +194,7 @@ onemap_server_stop() {
 	onemap_leave
 	process_stop "$dir/server.pid" TERM 90 || say "the server did not end in time"
 	process_stop "$dir/generator.pid" TERM 5 || true
+	rm -f "$dir"/huge/* # EAL leaves its pages to whoever comes next under its name
 }
 
 # Waits for a line of the generator's log.
@@ -229,7 +231,7 @@ onemap_play() {
 
 # Free pages belong to whoever takes them first, and someone may have been quicker.
 onemap_memory_gone() {
-	[[ $memory != --no-huge ]] && grep -qs 'EAL: .*Cannot init memory' "$dir/server.log" "$dir/figures"
+	[[ $memory != --no-huge ]] && grep -qsE 'EAL: .*Cannot init memory|hugepages are taken' "$dir/server.log" "$dir/figures"
 }
 
 onemap_run() {
