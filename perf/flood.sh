@@ -3,6 +3,8 @@
 # second each, echoed) over memif, alone and beside a flood of CONNECTs from invented sources, in turns of
 # one run. The flood is what 10 Gbit/s Ethernet carries of such frames; FLOOD=N sends N a second instead,
 # and one that is beyond any wire keeps memif's ring full: all that is in it then waits a ring's length.
+# ATTACKS=1: the flood is of every kind (perf/gen/attack.h), half of it from an attacker with a peer, at a server that
+# reads 2,000 datagrams of a peer a second, and, third side, at one that reads all.
 # Latency is from when a message was due to its echo. Turns are short, because a thread that waits for its
 # CPU once is seen in the p99 of a long one. Results go to BUILD_FOLDER/bench/W6; the last line is one JSON
 # object.
@@ -15,20 +17,23 @@ name=W6
 build=$(realpath "${1:-$here/build/release}")
 shift $(($# < 1 ? $# : 1))
 flood=${FLOOD:-10590000} # 98 bytes each, and 20 between two
-turns_begin "$build" 4 stormweir-echo stormweir-gen stormweir-bench
+turns_begin "$build" $((${ATTACKS:-0} ? 6 : 4)) stormweir-echo stormweir-gen stormweir-bench
 
-# one NAME[=TARGET] SOCKET GENERATOR-OPTIONS
+# one NAME[=TARGET] SOCKET GENERATOR-OPTIONS [SERVER-OPTIONS]
 one() {
 	side --side "$1" --ready "echo: ready" \
 		--server "$bin/stormweir-echo $(eal "echo-$2" 0@0 "$2" server) -- --port net_memif0
 			--address 10.78.1.1/24 --peers 4000 --half-open 4096 --connects 2000
-			--source-connects 100 --rxd 2048 --txd 2048" \
+			--source-connects 100 --rxd 2048 --txd 2048 ${4:-}" \
 		--generator "$bin/stormweir-gen $(eal "gen-$2" 0@1 "$2" client) -- --port net_memif0
 			--tx-ip 10.78.1.2,10.78.1.1 --rxd 2048 --txd 2048 --forward-mode reliable
 			--clients 1000 --bytes 40 --rate 20000 --interactive $3"
 }
 sides() {
-	one flood flood "--flood $flood"
+	local limit=()
+	((${ATTACKS:-0} == 0)) || limit=("--peer-datagrams 2000")
+	one flood flood "--flood $flood --flood-attacks ${ATTACKS:-0}" "${limit[@]}"
+	((${ATTACKS:-0} == 0)) || one unlimited unlimited "--flood $flood --flood-attacks 1"
 	one calm=1 calm ""
 }
 

@@ -21,6 +21,7 @@
 	X("txd", 'T', 64, 32768, txd, false, "transmit descriptors (1024)") \
 	X("total-num-mbufs", 'm', 0, 4194304, mbufs, false, "buffers, 0: computed (0)") \
 	X("flood", 'F', 0, UINT32_MAX, flood, false, "CONNECTs/s from invented sources while messages are sent (0)") \
+	X("flood-attacks", 'A', 0, 1, attacks, false, "1: the flood is of every kind, one attacker with a peer among them (0)") \
 	X("client-ports", 'P', 1, 60000, ports_per_address, false, "clients of one address, each with its own UDP port (50000)") \
 	X("login-rate", 'l', 1, 1000000, login_rate, true, "game: logins a second (1000)") \
 	X("hz", 'H', 1, 60, hz, true, "game: inputs a second of each player (20)") \

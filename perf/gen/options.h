@@ -19,6 +19,7 @@ struct gen_options {
 	uint32_t ports_per_address; /* clients beyond it have the next address */
 	uint8_t to_mac[6];          /* all zero: asked for with ARP */
 	uint32_t burst, rxd, txd, mbufs;
+	uint32_t attacks; /* the flood is of attack.h */
 	uint32_t flood; /* CONNECTs a second from invented sources beside the clients */
 	uint32_t count; /* of messages; flow.count is the same */
 	uint32_t seconds, stats_period_s;

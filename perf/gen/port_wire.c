@@ -8,6 +8,7 @@
 
 #include "common/mono.h"
 #include "dataplane/lean_client.h"
+#include "perf/gen/attack.h"
 #include "perf/gen/port_wire.h"
 
 #define FLOOD_IP      0xc6120000u /* 198.18.0.0/15: for benchmarks, nobody's */
@@ -37,6 +38,7 @@ struct port_wire {
 	uint64_t flood_at_ns, flood_due_ns; /* when it was looked at; time not yet spent */
 	uint64_t flood_frames, flood_bytes, flood_replies, flood_reply_bytes; /* of UDP payload */
 	uint32_t flood_seed;
+	struct attack attack;
 	struct rte_mbuf *out;
 	struct rte_mbuf *tx[2 * PENDING_MAX], *rx[DP_BURST_MAX], *spare[SPARE];
 	uint64_t frames_in, frames_out, other, bad, tx_full, no_mbuf;
@@ -169,24 +171,48 @@ static void end(void *ctx, uint32_t client, uint32_t bytes)
 	end_on(wire, &wire->links[client].link, bytes);
 }
 
-/* One CONNECT of an invented source with an invented connect id. */
+/* One CONNECT of an invented source with an invented connect id, or an attack of any kind. */
 static bool flood_one(struct port_wire *wire)
 {
 	const struct packet_link *link;
 	struct lean_client client;
-	uint32_t bytes;
+	uint32_t bytes, source;
+	uint8_t *out;
 
 	wire->flood_seed = wire->flood_seed * 1664525u + 1013904223u;
-	link = &wire->flood_links[wire->flood_seed >> 8 & (FLOOD_SOURCES - 1)].link;
+	source = wire->flood_seed >> 8 & (FLOOD_SOURCES - 1);
 	wire->out = new_mbuf(wire);
 	if (!wire->out)
 		return false;
-	bytes = lean_connect(&client, wire->flood_seed, (uint16_t)(wire->flood_seed % 4095), 0, 1,
-		rte_pktmbuf_mtod_offset(wire->out, uint8_t *, link->bytes));
+	/* all links are of one length */
+	out = rte_pktmbuf_mtod_offset(wire->out, uint8_t *, wire->flood_links[0].link.bytes);
+	if (wire->options->attacks)
+		bytes = attack_write(&wire->attack, wire->flood_seed, &source, out);
+	else
+		bytes = lean_connect(
+			&client, wire->flood_seed, (uint16_t)(wire->flood_seed % 4095), 0, 1, out);
+	link = &wire->flood_links[source].link;
 	end_on(wire, link, bytes);
 	wire->flood_frames++;
 	wire->flood_bytes += bytes;
 	return true;
+}
+
+static void rogue_hears(struct port_wire *wire, const uint8_t *data, uint32_t data_bytes)
+{
+	const struct packet_link *link = &wire->flood_links[ATTACK_ROGUE].link;
+	uint8_t out[LEAN_OUT_BYTES];
+	uint32_t bytes = attack_read(&wire->attack, data, data_bytes, out);
+
+	if (!bytes || wire->pending >= PENDING_MAX)
+		return;
+	wire->out = new_mbuf(wire);
+	if (!wire->out)
+		return;
+	memcpy(rte_pktmbuf_mtod_offset(wire->out, uint8_t *, link->bytes), out, bytes);
+	end_on(wire, link, bytes);
+	wire->flood_frames++;
+	wire->flood_bytes += bytes;
 }
 
 /* A burst at most, and none while the port is full: what the clients say comes first. */
@@ -307,6 +333,9 @@ static void take(struct port_wire *wire, const struct wire_sink *sink, const str
 	if (ip - FLOOD_IP < FLOOD_SOURCES && wire->flood_links && udp_bytes >= PACKET_UDP_BYTES) {
 		wire->flood_replies++;
 		wire->flood_reply_bytes += udp_bytes - PACKET_UDP_BYTES;
+		if (wire->options->attacks && ip == FLOOD_IP + ATTACK_ROGUE &&
+			udp_bytes <= bytes - UDP_AT)
+			rogue_hears(wire, frame + HEADER_BYTES, udp_bytes - PACKET_UDP_BYTES);
 		return;
 	}
 	client = (ip - wire->from_ip) * wire->options->ports_per_address + port - first;
