@@ -6,6 +6,8 @@
 #define NS_PER_S       1000000000ull
 #define CLICK_NEAR_MM  1500
 #define PORTAL_NEAR_MM 200
+#define FIGHT_NEAR_MM  15000
+#define FIGHT_REACH_MM 1500
 #define DETOUR_NS      (2 * NS_PER_S) /* a random walk, when a wall stands before an NPC */
 
 static void on_event(void *ctx, struct swc_client *client, const struct swc_event *event)
@@ -29,6 +31,8 @@ static void on_event(void *ctx, struct swc_client *client, const struct swc_even
 		break;
 	case SWC_EVENT_DETAIL:
 		bot->detailed = true;
+		bot->gold = event->detail.gold;
+		bot->gold_pending = event->detail.gold_pending;
 		break;
 	case SWC_EVENT_ENTER:
 		if (event->actor->kind == SWC_PLAYER)
@@ -41,6 +45,10 @@ static void on_event(void *ctx, struct swc_client *client, const struct swc_even
 		bot->actors_left++;
 		if (event->actor->actor_id == bot->npc_actor)
 			bot->npc_actor = 0;
+		break;
+	case SWC_EVENT_COMBAT:
+		bot->kills += !event->combat.health &&
+			      event->combat.attacker == swc_self(client)->actor_id;
 		break;
 	case SWC_EVENT_DIALOGUE:
 		if (!bot->has_dialogue)
@@ -60,14 +68,12 @@ static void on_event(void *ctx, struct swc_client *client, const struct swc_even
 		bot->update_ns = bot->now_ns;
 		break;
 	case SWC_EVENT_CHANGED:
-	case SWC_EVENT_COMBAT:
 	case SWC_EVENT_INVENTORY:
 	case SWC_EVENT_CORRECTED:
 	case SWC_EVENT_WALLS_UNKNOWN:
 	case SWC_EVENT_ACTION_DENIED: /* too far, too often: the next try comes by itself */
 		break;
 	}
-	(void)client;
 }
 
 int bot_open(struct bot *bot, uint32_t index, const struct options *options,
@@ -192,11 +198,62 @@ static bool go_and_click(struct bot *bot, uint64_t now_ns)
 	return true;
 }
 
+/* The nearest monster that is alive, or loot, within FIGHT_NEAR_MM. */
+static const struct swc_actor *fight_nearest(const struct bot *bot, int64_t *distance)
+{
+	const struct swc_self *self = swc_self(bot->client);
+	const struct swc_actor *nearest = NULL;
+
+	*distance = (int64_t)FIGHT_NEAR_MM * FIGHT_NEAR_MM;
+	for (uint32_t i = 0; i < swc_actors(bot->client); i++) {
+		const struct swc_actor *actor = swc_actor_at(bot->client, i);
+		int64_t x = (int64_t)actor->x_mm - self->x_mm;
+		int64_t y = (int64_t)actor->y_mm - self->y_mm;
+
+		if (actor->kind != SWC_LOOT && (actor->kind != SWC_MONSTER || !actor->health))
+			continue;
+		if (x * x + y * y >= *distance)
+			continue;
+		*distance = x * x + y * y;
+		nearest = actor;
+	}
+	return nearest;
+}
+
+/* Walks to the nearest prey and strikes it, or picks it up, once a second. Returns whether there is
+ * any. */
+static bool fight(struct bot *bot, uint64_t now_ns)
+{
+	const struct swc_self *self = swc_self(bot->client);
+	int64_t distance;
+	const struct swc_actor *prey = fight_nearest(bot, &distance);
+	int dx, dy;
+
+	if (!prey || !bot->detailed || !self->health)
+		return false;
+	if (distance > (int64_t)FIGHT_REACH_MM * FIGHT_REACH_MM) {
+		walker_towards(self->x_mm, self->y_mm, prey->x_mm, prey->y_mm, &dx, &dy);
+		swc_walk(bot->client, dx, dy);
+		return true;
+	}
+	swc_walk(bot->client, 0, 0);
+	if (now_ns < bot->strike_ns)
+		return true;
+	bot->strike_ns = now_ns + NS_PER_S + NS_PER_S / 20;
+	bot->strikes++;
+	if (prey->kind == SWC_LOOT)
+		swc_pick_up(bot->client, prey->actor_id);
+	else
+		swc_attack(bot->client, prey->actor_id);
+	return true;
+}
+
 void bot_step(struct bot *bot, uint64_t now_ns, bool walk)
 {
 	bot->now_ns = now_ns;
 	if (swc_state(bot->client) == SWC_PLAYING && !go_and_click(bot, now_ns) &&
-		!go_to_portal(bot, now_ns)) {
+		!go_to_portal(bot, now_ns) &&
+		!(walk && bot->options->fight && fight(bot, now_ns))) {
 		if (walk) {
 			walker_step(&bot->walker, swc_self(bot->client), now_ns);
 			swc_walk(bot->client, bot->walker.dx, bot->walker.dy);

@@ -29,6 +29,10 @@ struct bot {
 	uint64_t click_ns; /* when it may click (again) */
 	uint32_t clicks;
 	bool has_dialogue;
+	/* fighting */
+	uint64_t strike_ns; /* when it may strike or pick up (again) */
+	uint32_t strikes, kills;
+	int64_t gold, gold_pending; /* by the last detail */
 	char dialogue[1024];
 	char mismatch[128]; /* --expect-positions: what differs; empty if nothing */
 };

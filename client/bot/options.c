@@ -42,6 +42,7 @@
 #define FLAGS(X)                                                                                   \
 	X("portals", portals, "all walk to the nearest portal, on each map they come to (--maps)") \
 	X("show", show, "draw the map around the first bot")                                       \
+	X("fight", fight, "attack monsters near, and pick up what lies near")                      \
 	X("checksum", checksum, "ENet's CRC-32, if the server has it on")
 
 struct strings {

@@ -19,6 +19,7 @@ struct options {
 		expect_disconnect; /* enum sw_disconnect_reason; REASON_ANY: none */
 	uint32_t protocol_version;
 	uint64_t seed;
+	bool fight;
 	bool still, show, checksum, portals;
 };
 
