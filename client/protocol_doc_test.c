@@ -87,6 +87,14 @@ static unsigned rows(const char *text)
 	X(item_stack)                                                                              \
 	X(move_item)                                                                               \
 	X(drop_item)                                                                               \
+	X(trade_request)                                                                           \
+	X(trade_offer)                                                                             \
+	X(trade_confirm)                                                                           \
+	X(trade_cancel)                                                                            \
+	X(trade_item)                                                                              \
+	X(trade_side)                                                                              \
+	X(trade_state)                                                                             \
+	X(trade_ended)                                                                             \
 	X(signed_ticket)                                                                           \
 	X(ticket)
 
@@ -164,6 +172,8 @@ static const char *type_name(const ProtobufCFieldDescriptor *field)
 		return "sint32";
 	case PROTOBUF_C_TYPE_INT64:
 		return "int64";
+	case PROTOBUF_C_TYPE_BOOL:
+		return "bool";
 	case PROTOBUF_C_TYPE_UINT32:
 		return "uint32";
 	case PROTOBUF_C_TYPE_UINT64:
@@ -200,7 +210,11 @@ static void fields_agree(void **state)
 			if (!strstr(text, row))
 				fail_msg("%s: no row%s", heading, row);
 		}
+		/* those below have an enum in their section (enums_agree) */
 		if (descriptors[i] != &sw__actor_enter__descriptor &&
+			descriptors[i] != &sw__trade_offer__descriptor &&
+			descriptors[i] != &sw__trade_state__descriptor &&
+			descriptors[i] != &sw__trade_ended__descriptor &&
 			descriptors[i] != &sw__action_refused__descriptor)
 			assert_int_equal(rows(text), descriptors[i]->n_fields);
 	}
@@ -213,10 +227,13 @@ static void enums_agree(void **state)
 		const char *heading;
 		unsigned fields;
 	} enums[] = {{&sw__actor_kind__descriptor, "### ActorEnter", 8},
-		{&sw__action_refusal__descriptor, "### ActionRefused", 2}};
+		{&sw__action_refusal__descriptor, "### ActionRefused", 2},
+		{&sw__trade_offer_kind__descriptor, "### TradeOffer", 5},
+		{&sw__trade_phase__descriptor, "### TradeState", 7},
+		{&sw__trade_end_reason__descriptor, "### TradeEnded", 3}};
 
 	(void)state;
-	for (size_t i = 0; i < 2; i++) {
+	for (size_t i = 0; i < sizeof(enums) / sizeof(enums[0]); i++) {
 		char *text = section(enums[i].heading), row[128];
 
 		for (unsigned v = 0; v < enums[i].descriptor->n_values; v++) {

@@ -93,6 +93,47 @@ void swc_session_drop_item(struct swc_session *session, uint32_t slot, uint32_t 
 	send_message(session, SW_CHANNEL_SESSION, true, SW_MSG_DROP_ITEM, &drop.base);
 }
 
+void swc_session_trade_ask(struct swc_session *session, uint32_t actor_id)
+{
+	Sw__TradeRequest request = SW__TRADE_REQUEST__INIT;
+
+	request.actor_id = actor_id;
+	request.stay = session->stay;
+	send_message(session, SW_CHANNEL_SESSION, true, SW_MSG_TRADE_REQUEST, &request.base);
+}
+
+void swc_session_trade_offer(
+	struct swc_session *session, uint32_t trade, int kind, uint32_t slot, int64_t amount)
+{
+	Sw__TradeOffer offer = SW__TRADE_OFFER__INIT;
+
+	offer.trade = trade;
+	offer.stay = session->stay;
+	offer.kind = (Sw__TradeOfferKind)kind;
+	offer.slot = slot;
+	offer.amount = amount;
+	send_message(session, SW_CHANNEL_SESSION, true, SW_MSG_TRADE_OFFER, &offer.base);
+}
+
+void swc_session_trade_confirm(struct swc_session *session, uint32_t trade, uint32_t version)
+{
+	Sw__TradeConfirm confirm = SW__TRADE_CONFIRM__INIT;
+
+	confirm.trade = trade;
+	confirm.stay = session->stay;
+	confirm.version = version;
+	send_message(session, SW_CHANNEL_SESSION, true, SW_MSG_TRADE_CONFIRM, &confirm.base);
+}
+
+void swc_session_trade_cancel(struct swc_session *session, uint32_t trade)
+{
+	Sw__TradeCancel cancel = SW__TRADE_CANCEL__INIT;
+
+	cancel.trade = trade;
+	cancel.stay = session->stay;
+	send_message(session, SW_CHANNEL_SESSION, true, SW_MSG_TRADE_CANCEL, &cancel.base);
+}
+
 bool swc_session_use_ground(struct swc_session *session, const struct swc_ground *ground)
 {
 	if (session->ground_count == SWC_GROUNDS_MAX)

@@ -70,5 +70,11 @@ void swc_session_attack(struct swc_session *session, uint32_t actor_id);
 void swc_session_pick_up(struct swc_session *session, uint32_t actor_id);
 void swc_session_move_item(struct swc_session *session, uint32_t from, uint32_t to, uint32_t count);
 void swc_session_drop_item(struct swc_session *session, uint32_t slot, uint32_t count);
+void swc_session_trade_ask(struct swc_session *session, uint32_t actor_id);
+/* kind: TradeOfferKind */
+void swc_session_trade_offer(
+	struct swc_session *session, uint32_t trade, int kind, uint32_t slot, int64_t amount);
+void swc_session_trade_confirm(struct swc_session *session, uint32_t trade, uint32_t version);
+void swc_session_trade_cancel(struct swc_session *session, uint32_t trade);
 
 #endif

@@ -201,6 +201,57 @@ static enum swc_refusal on_inventory(struct swc_session *session, const Sw__Inve
 	return SWC_REFUSAL_COUNT;
 }
 
+static bool read_side(
+	const Sw__TradeSide *side, struct swc_stack *stacks, struct swc_trade_side *out)
+{
+	*out = (struct swc_trade_side){.stacks = stacks};
+	if (!side) /* protobuf leaves out what is empty */
+		return true;
+	if (side->n_items > SWC_STACKS_MAX || side->gold < 0)
+		return false;
+	for (size_t i = 0; i < side->n_items; i++)
+		stacks[i] = (struct swc_stack){.slot = side->items[i]->slot,
+			.item = side->items[i]->item,
+			.count = side->items[i]->count};
+	out->count = (uint32_t)side->n_items;
+	out->gold = side->gold;
+	out->confirmed = side->confirmed;
+	return true;
+}
+
+static enum swc_refusal on_trade(struct swc_session *session, const Sw__TradeState *message)
+{
+	struct swc_event event = {.type = SWC_EVENT_TRADE};
+	struct swc_stack stacks[2][SWC_STACKS_MAX];
+
+	if (!message->trade || !read_side(message->own, stacks[0], &event.trade.own) ||
+		!read_side(message->other, stacks[1], &event.trade.other))
+		return SWC_REFUSAL_OUT_OF_RANGE;
+	event.trade.trade = message->trade;
+	event.trade.version = message->version;
+	event.trade.partner = message->partner;
+	event.trade.phase = message->phase <= SW__TRADE_PHASE__PHASE_UNDER_WAY
+				    ? (enum swc_trade_phase)message->phase
+				    : SWC_TRADE_NONE;
+	event.trade.asked = message->asked;
+	emit(session, &event);
+	return SWC_REFUSAL_COUNT;
+}
+
+static enum swc_refusal on_trade_ended(struct swc_session *session, const Sw__TradeEnded *message)
+{
+	struct swc_event event = {.type = SWC_EVENT_TRADE_ENDED};
+
+	if (!message->trade)
+		return SWC_REFUSAL_OUT_OF_RANGE;
+	event.trade_ended.trade = message->trade;
+	event.trade_ended.reason = (uint32_t)message->reason;
+	event.trade_ended.partner = message->partner;
+	event.trade_ended.text = swc_trade_end_text((uint32_t)message->reason);
+	emit(session, &event);
+	return SWC_REFUSAL_COUNT;
+}
+
 static uint64_t distance_mm(int64_t dx, int64_t dy)
 {
 	/* The larger axis: near enough to tell a nudge from a jump. */
@@ -390,6 +441,8 @@ HANDLER(dialogue, Sw__Dialogue)
 HANDLER(denied, Sw__ActionRefused)
 HANDLER(combat, Sw__CombatEvents)
 HANDLER(inventory, Sw__Inventory)
+HANDLER(trade, Sw__TradeState)
+HANDLER(trade_ended, Sw__TradeEnded)
 
 static const struct {
 	uint8_t type, channel;
@@ -405,6 +458,8 @@ static const struct {
 		handle_detail},
 	{SW_MSG_DIALOGUE, SW_CHANNEL_SESSION, &sw__dialogue__descriptor, handle_dialogue},
 	{SW_MSG_INVENTORY, SW_CHANNEL_SESSION, &sw__inventory__descriptor, handle_inventory},
+	{SW_MSG_TRADE_STATE, SW_CHANNEL_SESSION, &sw__trade_state__descriptor, handle_trade},
+	{SW_MSG_TRADE_ENDED, SW_CHANNEL_SESSION, &sw__trade_ended__descriptor, handle_trade_ended},
 	{SW_MSG_COMBAT, SW_CHANNEL_EVENTS, &sw__combat_events__descriptor, handle_combat},
 	{SW_MSG_ACTION_REFUSED, SW_CHANNEL_SESSION, &sw__action_refused__descriptor, handle_denied},
 };

@@ -309,6 +309,48 @@ enum swc_state swc_state(const struct swc_client *client)
 	return client->session.state;
 }
 
+int swc_trade_ask(struct swc_client *client, uint32_t actor_id)
+{
+	if (client->session.state != SWC_PLAYING)
+		return -ENOTCONN;
+	swc_session_trade_ask(&client->session, actor_id);
+	return 0;
+}
+
+int swc_trade_offer(struct swc_client *client, uint32_t trade, uint32_t slot, uint32_t count)
+{
+	if (client->session.state != SWC_PLAYING)
+		return -ENOTCONN;
+	swc_session_trade_offer(&client->session, trade,
+		count ? SW__TRADE_OFFER_KIND__OFFER_ITEM : SW__TRADE_OFFER_KIND__OFFER_TAKE_BACK,
+		slot, count);
+	return 0;
+}
+
+int swc_trade_offer_gold(struct swc_client *client, uint32_t trade, int64_t gold)
+{
+	if (client->session.state != SWC_PLAYING)
+		return -ENOTCONN;
+	swc_session_trade_offer(&client->session, trade, SW__TRADE_OFFER_KIND__OFFER_GOLD, 0, gold);
+	return 0;
+}
+
+int swc_trade_confirm(struct swc_client *client, uint32_t trade, uint32_t version)
+{
+	if (client->session.state != SWC_PLAYING)
+		return -ENOTCONN;
+	swc_session_trade_confirm(&client->session, trade, version);
+	return 0;
+}
+
+int swc_trade_cancel(struct swc_client *client, uint32_t trade)
+{
+	if (client->session.state != SWC_PLAYING)
+		return -ENOTCONN;
+	swc_session_trade_cancel(&client->session, trade);
+	return 0;
+}
+
 const struct swc_self *swc_self(const struct swc_client *client)
 {
 	return &client->session.self;

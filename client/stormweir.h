@@ -76,6 +76,21 @@ struct swc_stack {
 
 #define SWC_STACKS_MAX 80u
 
+/* What one of two who trade offers. */
+struct swc_trade_side {
+	int64_t gold;
+	const struct swc_stack *stacks; /* [count]; slots of its own bag */
+	uint32_t count;
+	bool confirmed;
+};
+
+enum swc_trade_phase {
+	SWC_TRADE_NONE,      /* a phase that this library does not know */
+	SWC_TRADE_ASKED,     /* one has asked; the other may ask back, which accepts, or cancel */
+	SWC_TRADE_OPEN,      /* both offer, and confirm what they see */
+	SWC_TRADE_UNDER_WAY, /* both have confirmed: it is being carried out */
+};
+
 /* One's own character. */
 struct swc_self {
 	uint64_t character_id; /* known from ADMITTED on */
@@ -147,9 +162,11 @@ enum swc_event_type {
 	SWC_EVENT_ENTER,         /* .actor came into view */
 	SWC_EVENT_CHANGED,       /* .actor, in view already, was told anew: its looks have come */
 	SWC_EVENT_LEAVE,         /* .actor is leaving view (last known state) */
-	SWC_EVENT_UPDATE,        /* .update: positions have been brought up to this tick */
-	SWC_EVENT_CORRECTED,     /* .corrected: the own character was moved */
-	SWC_EVENT_DIALOGUE,      /* .dialogue */
+	SWC_EVENT_TRADE,         /* .trade: how one's trade stands */
+	SWC_EVENT_TRADE_ENDED, /* .trade_ended; what has changed hands comes as INVENTORY, DETAIL */
+	SWC_EVENT_UPDATE,      /* .update: positions have been brought up to this tick */
+	SWC_EVENT_CORRECTED,   /* .corrected: the own character was moved */
+	SWC_EVENT_DIALOGUE,    /* .dialogue */
 	SWC_EVENT_ACTION_DENIED, /* .denied */
 	SWC_EVENT_COMBAT,        /* .combat: a blow that one sees */
 	SWC_EVENT_INVENTORY,     /* .inventory: all that the character has, anew */
@@ -187,6 +204,20 @@ struct swc_event {
 			const struct swc_stack *stacks; /* [count] */
 			uint32_t count;
 		} inventory;
+		struct {
+			uint32_t trade;   /* its number: for what one says to it */
+			uint32_t version; /* for swc_trade_confirm */
+			uint32_t partner; /* actor id */
+			enum swc_trade_phase phase;
+			bool asked; /* SWC_TRADE_ASKED: the other one asked */
+			struct swc_trade_side own, other;
+		} trade;
+		struct {
+			uint32_t trade;
+			uint32_t reason; /* TradeEndReason of client.proto; 1: carried out */
+			uint32_t partner;
+			const char *text;
+		} trade_ended;
 		const struct swc_actor *actor;
 		struct {
 			uint32_t tick, entities;
@@ -311,6 +342,16 @@ int swc_pick_up(struct swc_client *client, uint32_t actor_id);
 int swc_move_item(struct swc_client *client, uint32_t from, uint32_t to, uint32_t count);
 int swc_drop_item(struct swc_client *client, uint32_t slot, uint32_t count);
 
+/* Trade with a player: ask (or accept, when it has asked), offer count of what lies in a slot of
+ * the bag (0: take it back) and gold, and confirm the version of the offers that one has seen; each
+ * change clears both confirmations. What comes of it are TRADE events and in the end a TRADE_ENDED,
+ * or an ACTION_DENIED. -ENOTCONN likewise. */
+int swc_trade_ask(struct swc_client *client, uint32_t actor_id);
+int swc_trade_offer(struct swc_client *client, uint32_t trade, uint32_t slot, uint32_t count);
+int swc_trade_offer_gold(struct swc_client *client, uint32_t trade, int64_t gold);
+int swc_trade_confirm(struct swc_client *client, uint32_t trade, uint32_t version);
+int swc_trade_cancel(struct swc_client *client, uint32_t trade); /* or decline */
+
 /* Leave in good order: what was sent before is delivered, then ENet disconnects. DISCONNECTED
  * follows. Calling it again does nothing. */
 void swc_leave(struct swc_client *client);
@@ -330,6 +371,7 @@ const struct swc_actor *swc_actor_find(const struct swc_client *client, uint32_t
 /* For a person: the text of an enum sw_disconnect_reason or an ActionRefusal; never NULL. */
 const char *swc_reason_text(uint32_t reason);
 const char *swc_denied_text(uint32_t reason);
+const char *swc_trade_end_text(uint32_t reason);
 /* The short name of a reason ("TICKET_USED"); never NULL. */
 const char *swc_reason_name(uint32_t reason);
 

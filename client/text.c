@@ -78,7 +78,78 @@ const char *swc_denied_text(uint32_t reason)
 		return "there is no room on the ground";
 	case SW__ACTION_REFUSAL__NOT_KEPT:
 		return "it could not be kept; nothing was changed";
+	case SW__ACTION_REFUSAL__TRADE_NOT_A_PLAYER:
+		return "one trades with players only";
+	case SW__ACTION_REFUSAL__TRADE_ONESELF:
+		return "one does not trade with oneself";
+	case SW__ACTION_REFUSAL__TRADE_BUSY:
+		return "you trade already";
+	case SW__ACTION_REFUSAL__TRADE_PARTNER_BUSY:
+		return "the other one trades already";
+	case SW__ACTION_REFUSAL__TRADE_PARTNER_AWAY:
+		return "the other one cannot trade now";
+	case SW__ACTION_REFUSAL__TRADE_OUT_OF_REACH:
+		return "the other one is too far away";
+	case SW__ACTION_REFUSAL__TRADE_ENDED:
+		return "that trade has ended, or is not yours";
+	case SW__ACTION_REFUSAL__TRADE_NOT_ACCEPTED:
+		return "the other one has not accepted yet";
+	case SW__ACTION_REFUSAL__TRADE_UNDER_WAY:
+		return "the trade is being carried out";
+	case SW__ACTION_REFUSAL__TRADE_NO_SUCH_KIND:
+		return "there is no such kind of offer";
+	case SW__ACTION_REFUSAL__TRADE_AMOUNT:
+		return "the amount has to be above zero";
+	case SW__ACTION_REFUSAL__TRADE_NOT_OWNED:
+		return "nothing lies in that slot";
+	case SW__ACTION_REFUSAL__TRADE_RESERVED:
+		return "a change of that slot is under way";
+	case SW__ACTION_REFUSAL__TRADE_NOT_ENOUGH:
+		return "you have less";
+	case SW__ACTION_REFUSAL__TRADE_NOT_TRADABLE:
+		return "that does not change hands";
+	case SW__ACTION_REFUSAL__TRADE_OFFER_FULL:
+		return "the offer holds no more";
+	case SW__ACTION_REFUSAL__TRADE_NOT_OFFERED:
+		return "that was not offered";
+	case SW__ACTION_REFUSAL__TRADE_OLD_VERSION:
+		return "the offers have changed";
+	case SW__ACTION_REFUSAL__TRADE_NOTHING:
+		return "nothing was offered";
+	case SW__ACTION_REFUSAL__TRADE_NO_ROOM:
+		return "a bag has no room for it";
+	case SW__ACTION_REFUSAL__TRADE_TOO_MUCH_GOLD:
+		return "nobody can own so much gold";
 	case SW__ACTION_REFUSAL__ACTION_REFUSAL_NONE:
+	default:
+		return "a reason that this client does not know";
+	}
+}
+
+const char *swc_trade_end_text(uint32_t reason)
+{
+	switch ((Sw__TradeEndReason)reason) {
+	case SW__TRADE_END_REASON__END_DONE:
+		return "carried out";
+	case SW__TRADE_END_REASON__END_DECLINED:
+		return "the one who was asked did not want to";
+	case SW__TRADE_END_REASON__END_CANCELLED:
+		return "called off";
+	case SW__TRADE_END_REASON__END_LEFT:
+		return "the other one has left";
+	case SW__TRADE_END_REASON__END_AWAY:
+		return "one of the two has died";
+	case SW__TRADE_END_REASON__END_APART:
+		return "too far apart";
+	case SW__TRADE_END_REASON__END_IDLE:
+		return "one of the two did nothing for too long";
+	case SW__TRADE_END_REASON__END_CHANGED:
+		return "what was offered, or the room for it, is not there any more";
+	case SW__TRADE_END_REASON__END_UNAVAILABLE:
+		return "it could not be kept now; nothing was changed";
+	case SW__TRADE_END_REASON__END_REFUSED:
+		return "the database refused it; nothing was changed";
+	case SW__TRADE_END_REASON__TRADE_END_NONE:
 	default:
 		return "a reason that this client does not know";
 	}

@@ -102,6 +102,7 @@ struct sw_config {
 		uint32_t players_max;        /* per shard */
 		uint32_t autosave_ms;
 		uint32_t lazy_joins_per_tick;
+		uint32_t trade_idle_s;
 		uint32_t slice_us;
 		uint32_t update_bytes_max;   /* per observer and tick */
 		char content[CONFIG_PATH_BYTES]; /* folder of the Lua content */

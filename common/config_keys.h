@@ -112,6 +112,7 @@
 	X("simulation.players_max", simulation.players_max, INTEGER, 1, 1000000, "4096", "Players per shard.") \
 	X("simulation.autosave", simulation.autosave_ms, DURATION_MS, 1000, 30000, "20s", "How often a player's position is saved, spread over the ticks.") \
 	X("simulation.lazy_joins_per_tick", simulation.lazy_joins_per_tick, INTEGER, 1, 200, "200", "Players per tick whose details are fetched after they appeared.") \
+	X("simulation.trade_idle", simulation.trade_idle_s, DURATION_S, 5, 3600, "60s", "After so long without a word from one of two who trade, their trade ends.") \
 	X("simulation.slice", simulation.slice_us, DURATION_US, 10, 1000, "50us", "Longest work between two looks at the rings.") \
 	X("simulation.update_max", simulation.update_bytes_max, BYTES, 256, MSG_PAYLOAD_MAX, "1200B", "World update per observer and tick.") \
 	X("simulation.content", simulation.content, PATH, 1, CONFIG_PATH_BYTES - 1, "lua/content", "Folder of the Lua content; a relative path starts at the working folder.") \

@@ -40,7 +40,13 @@ enum sw_channel {
 	X(PICK_UP, 0x4a, PickUp, CLIENT)                                                           \
 	X(INVENTORY, 0x4b, Inventory, SERVER)                                                      \
 	X(MOVE_ITEM, 0x4c, MoveItem, CLIENT)                                                       \
-	X(DROP_ITEM, 0x4d, DropItem, CLIENT)
+	X(DROP_ITEM, 0x4d, DropItem, CLIENT)                                                       \
+	X(TRADE_REQUEST, 0x50, TradeRequest, CLIENT)                                               \
+	X(TRADE_OFFER, 0x51, TradeOffer, CLIENT)                                                   \
+	X(TRADE_CONFIRM, 0x52, TradeConfirm, CLIENT)                                               \
+	X(TRADE_CANCEL, 0x53, TradeCancel, CLIENT)                                                 \
+	X(TRADE_STATE, 0x54, TradeState, SERVER)                                                   \
+	X(TRADE_ENDED, 0x55, TradeEnded, SERVER)
 
 #define SW_MESSAGE_ENUM(name, value, message, who) SW_MSG_##name = value,
 enum sw_message_type { SW_MESSAGE_TYPES(SW_MESSAGE_ENUM) };

@@ -6,6 +6,7 @@
 #include "simulation/loot.h"
 #include "simulation/npc.h"
 #include "simulation/send.h"
+#include "simulation/trading.h"
 
 static bool within_reach(const struct sim_entity *a, const struct sim_entity *b)
 {
@@ -58,6 +59,12 @@ uint32_t sim_action_do(struct sim_shard *s, struct sim_map *m, const struct sim_
 	case SW_MSG_DROP_ITEM:
 		refusal = sim_bag_drop(m, action->slot, action->from, action->count);
 		cost += SIM_COST_SEND;
+		break;
+	case SW_MSG_TRADE_REQUEST:
+	case SW_MSG_TRADE_OFFER:
+	case SW_MSG_TRADE_CONFIRM:
+	case SW_MSG_TRADE_CANCEL:
+		refusal = sim_trade_do(m, action, &cost);
 		break;
 	default:
 		refusal = click(m, action->slot, action->actor_id, &cost);

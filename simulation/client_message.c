@@ -216,6 +216,70 @@ static enum sim_parse parse_drop_item(ProtobufCAllocator *allocator, const uint8
 	return SIM_PARSE_OK;
 }
 
+static enum sim_parse parse_trade_request(ProtobufCAllocator *allocator, const uint8_t *bytes,
+	uint32_t count, struct sim_client_message *out)
+{
+	const Sw__TradeRequest *request;
+
+	if (count > SIM_ACTION_BYTES_MAX)
+		return SIM_PARSE_OVERSIZE;
+	request = sw__trade_request__unpack(allocator, count, bytes);
+	if (!request)
+		return SIM_PARSE_UNDECODABLE;
+	out->actor_id = request->actor_id;
+	out->stay = request->stay;
+	return SIM_PARSE_OK;
+}
+
+static enum sim_parse parse_trade_offer(ProtobufCAllocator *allocator, const uint8_t *bytes,
+	uint32_t count, struct sim_client_message *out)
+{
+	const Sw__TradeOffer *offer;
+
+	if (count > SIM_ACTION_BYTES_MAX)
+		return SIM_PARSE_OVERSIZE;
+	offer = sw__trade_offer__unpack(allocator, count, bytes);
+	if (!offer)
+		return SIM_PARSE_UNDECODABLE;
+	out->trade.id = offer->trade;
+	out->trade.kind = (uint32_t)offer->kind; /* unknown ones are refused by name */
+	out->trade.slot = offer->slot;
+	out->trade.amount = offer->amount;
+	out->stay = offer->stay;
+	return SIM_PARSE_OK;
+}
+
+static enum sim_parse parse_trade_confirm(ProtobufCAllocator *allocator, const uint8_t *bytes,
+	uint32_t count, struct sim_client_message *out)
+{
+	const Sw__TradeConfirm *confirm;
+
+	if (count > SIM_ACTION_BYTES_MAX)
+		return SIM_PARSE_OVERSIZE;
+	confirm = sw__trade_confirm__unpack(allocator, count, bytes);
+	if (!confirm)
+		return SIM_PARSE_UNDECODABLE;
+	out->trade.id = confirm->trade;
+	out->trade.version = confirm->version;
+	out->stay = confirm->stay;
+	return SIM_PARSE_OK;
+}
+
+static enum sim_parse parse_trade_cancel(ProtobufCAllocator *allocator, const uint8_t *bytes,
+	uint32_t count, struct sim_client_message *out)
+{
+	const Sw__TradeCancel *cancel;
+
+	if (count > SIM_ACTION_BYTES_MAX)
+		return SIM_PARSE_OVERSIZE;
+	cancel = sw__trade_cancel__unpack(allocator, count, bytes);
+	if (!cancel)
+		return SIM_PARSE_UNDECODABLE;
+	out->trade.id = cancel->trade;
+	out->stay = cancel->stay;
+	return SIM_PARSE_OK;
+}
+
 typedef enum sim_parse parse_fn(ProtobufCAllocator *allocator, const uint8_t *bytes, uint32_t count,
 	struct sim_client_message *out);
 
@@ -233,6 +297,14 @@ static parse_fn *action_parser(uint8_t type)
 		return parse_move_item;
 	case SW_MSG_DROP_ITEM:
 		return parse_drop_item;
+	case SW_MSG_TRADE_REQUEST:
+		return parse_trade_request;
+	case SW_MSG_TRADE_OFFER:
+		return parse_trade_offer;
+	case SW_MSG_TRADE_CONFIRM:
+		return parse_trade_confirm;
+	case SW_MSG_TRADE_CANCEL:
+		return parse_trade_cancel;
 	default:
 		return NULL;
 	}

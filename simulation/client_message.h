@@ -21,12 +21,20 @@ enum sim_parse { SIM_PARSE_REFUSALS(SIM_PARSE_ENUM) SIM_PARSE_OK };
 #define SIM_ACTION_BYTES_MAX 32u
 #define SIM_INPUTS_MAX       8u
 
+/* What a trade's message says. */
+struct sim_trade_words {
+	uint32_t id; /* TradeState.trade */
+	uint32_t kind, slot, version;
+	int64_t amount;
+};
+
 struct sim_client_message {
 	uint8_t type; /* SW_MSG_INPUT, or an action: CLICK, ATTACK, PICK_UP, MOVE_ITEM, DROP_ITEM */
 	uint32_t first_sequence, count; /* INPUT */
 	int8_t dx[SIM_INPUTS_MAX], dy[SIM_INPUTS_MAX];
 	uint32_t actor_id;             /* CLICK, ATTACK, PICK_UP */
 	uint32_t from, to, item_count; /* MOVE_ITEM, DROP_ITEM: slots */
+	struct sim_trade_words trade;  /* TRADE_OFFER, TRADE_CONFIRM, TRADE_CANCEL */
 	uint32_t stay;                 /* Joined.stay, as the client names it */
 };
 

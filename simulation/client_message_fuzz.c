@@ -81,6 +81,12 @@ static void check_sent(const struct msg *m)
 	case SW_MSG_COMBAT:
 		message = sw__combat_events__unpack(NULL, count, bytes);
 		break;
+	case SW_MSG_TRADE_STATE:
+		message = sw__trade_state__unpack(NULL, count, bytes);
+		break;
+	case SW_MSG_TRADE_ENDED:
+		message = sw__trade_ended__unpack(NULL, count, bytes);
+		break;
 	case SW_MSG_ACTION_REFUSED:
 		message = sw__action_refused__unpack(NULL, count, bytes);
 		break;

@@ -16,6 +16,10 @@ static uint32_t record(uint64_t *seed, uint32_t sequence, uint8_t *out)
 	Sw__PickUp pick = SW__PICK_UP__INIT;
 	Sw__MoveItem move = SW__MOVE_ITEM__INIT;
 	Sw__DropItem drop = SW__DROP_ITEM__INIT;
+	Sw__TradeRequest request = SW__TRADE_REQUEST__INIT;
+	Sw__TradeOffer offer = SW__TRADE_OFFER__INIT;
+	Sw__TradeConfirm confirm = SW__TRADE_CONFIRM__INIT;
+	Sw__TradeCancel cancel = SW__TRADE_CANCEL__INIT;
 	uint32_t count, damage = sim_random_below(seed, 3);
 
 	input.first_sequence = sequence;
@@ -35,7 +39,29 @@ static uint32_t record(uint64_t *seed, uint32_t sequence, uint8_t *out)
 		move.from = drop.slot = sim_random_below(seed, 120);
 		move.to = sim_random_below(seed, 120);
 		move.count = drop.count = sim_random_below(seed, 3);
-		switch (sim_random_below(seed, 4)) {
+		request.actor_id = 1 + sim_random_below(seed, 30);
+		offer.trade = confirm.trade = cancel.trade = 1 + sim_random_below(seed, 3);
+		offer.kind = (Sw__TradeOfferKind)sim_random_below(seed, 4);
+		offer.slot = move.from;
+		offer.amount = (int64_t)sim_random_below(seed, 5) - 1;
+		confirm.version = sim_random_below(seed, 4);
+		switch (sim_random_below(seed, 8)) {
+		case 3:
+			out[2] = SW_MSG_TRADE_REQUEST;
+			count = 1 + (uint32_t)sw__trade_request__pack(&request, out + 3);
+			break;
+		case 4:
+			out[2] = SW_MSG_TRADE_OFFER;
+			count = 1 + (uint32_t)sw__trade_offer__pack(&offer, out + 3);
+			break;
+		case 5:
+			out[2] = SW_MSG_TRADE_CONFIRM;
+			count = 1 + (uint32_t)sw__trade_confirm__pack(&confirm, out + 3);
+			break;
+		case 6:
+			out[2] = SW_MSG_TRADE_CANCEL;
+			count = 1 + (uint32_t)sw__trade_cancel__pack(&cancel, out + 3);
+			break;
 		case 0:
 			out[2] = SW_MSG_ATTACK;
 			count = 1 + (uint32_t)sw__attack__pack(&attack, out + 3);

@@ -7,6 +7,7 @@
 #include "simulation/list.h"
 #include "simulation/loot.h"
 #include "simulation/send.h"
+#include "simulation/trading.h"
 #include "simulation/view.h"
 
 /* request[1]: counter << 32 | map's number << SIM_SEAT_BITS | place in m->commits */
@@ -38,12 +39,14 @@ bool sim_bag_busy(const struct sim_map *m, uint32_t player, uint32_t number)
 	return m->bags[player].busy[index / 64] >> (index % 64) & 1;
 }
 
-static void mark(struct sim_bag *bag, const struct sim_commit *commit, bool busy)
+/* The slots of character who among the operations. */
+static void mark(
+	struct sim_bag *bag, uint32_t who, const struct commit_op *op, uint32_t count, bool busy)
 {
-	for (uint32_t i = 0; i < commit->op_count; i++) {
-		uint32_t index = index_of(commit->op[i].slot);
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t index = index_of(op[i].slot);
 
-		if (commit->op[i].kind != COMMIT_SLOT)
+		if (op[i].kind != COMMIT_SLOT || op[i].who != who)
 			continue;
 		if (busy)
 			bag->busy[index / 64] |= 1ull << (index % 64);
@@ -87,6 +90,21 @@ void sim_bag_load(struct sim_map *m, uint32_t player, const struct msg_slot *slo
 
 /* ---- asking ---- */
 
+uint64_t sim_commit_request(const struct sim_map *m, uint32_t place)
+{
+	return (uint64_t)(m->shard->commit_counter + 1) << 32 | m->number << SIM_SEAT_BITS | place;
+}
+
+uint32_t sim_commit_bind(struct sim_map *m, uint32_t player, uint32_t who,
+	const struct commit_op *op, uint32_t count)
+{
+	struct sim_bag *bag = &m->bags[player];
+
+	bag->commits++;
+	mark(bag, who, op, count, true);
+	return bag->loads;
+}
+
 bool sim_commit_room(const struct sim_map *m, uint32_t player)
 {
 	return m->commit_free_count && m->bags[player].commits < SIM_COMMITS_PLAYER;
@@ -129,8 +147,7 @@ bool sim_commit_ask(struct sim_map *m, uint32_t player, enum commit_reason reaso
 		return false;
 	place = m->commit_free[m->commit_free_count - 1];
 	commit = &m->commits[place];
-	*commit = (struct sim_commit){.request = (uint64_t)(s->commit_counter + 1) << 32 |
-						 m->number << SIM_SEAT_BITS | place,
+	*commit = (struct sim_commit){.request = sim_commit_request(m, place),
 		.player = player,
 		.generation = m->entities[player].generation,
 		.loot = loot,
@@ -146,7 +163,7 @@ bool sim_commit_ask(struct sim_map *m, uint32_t player, enum commit_reason reaso
 	m->commit_free_count--;
 	s->commit_counter++;
 	bag->commits++;
-	mark(bag, commit, true);
+	mark(bag, 0, commit->op, commit->op_count, true);
 	sim_count(s, SIM_COMMITS, 1);
 	return true;
 }
@@ -191,6 +208,9 @@ void sim_commit_answered(struct sim_shard *s, const struct msg_commit_result *re
 	struct sim_map *m = number < CONFIG_INSTANCES_MAX ? s->by_number[number] : NULL;
 	struct sim_commit *commit;
 
+	if (result->request[0] == s->commit_start && m && place >= m->commits_max &&
+		sim_trade_answered(m, place - m->commits_max, result))
+		return;
 	if (result->request[0] != s->commit_start || !m || place >= m->commits_max ||
 		m->commits[place].request != result->request[1] || m->commits[place].answered) {
 		sim_count(s, SIM_COMMITS_STALE, 1);
@@ -239,46 +259,56 @@ static void gains_done(struct sim_map *m, uint32_t player, const struct sim_comm
 	sim_player(m, player)->tell |= SIM_TELL_STATUS;
 }
 
-static void done(struct sim_map *m, uint32_t player, const struct sim_commit *commit)
+static void done(struct sim_map *m, const struct sim_commit_share *share)
 {
+	uint32_t player = share->player;
 	struct sim_purse *purse = &m->purses[player];
 	struct sim_bag *bag = &m->bags[player];
 	struct sim_player *p = sim_player(m, player);
-	uint32_t number = (uint32_t)(commit->request >> 32);
 
-	if (commit->loads != bag->loads)
+	if (share->loads != bag->loads)
 		return; /* the details were loaded since, and have it */
-	for (uint32_t i = 0; i < commit->op_count; i++) {
-		apply(m, player, &commit->op[i]);
-		if (commit->op[i].kind != COMMIT_SLOT)
+	for (uint32_t i = 0; i < share->op_count; i++) {
+		const struct commit_op *op = &share->op[i];
+
+		if (op->who != share->who)
 			continue;
-		p->tell |= SIM_TELL_BAG;
-		if (commit->op[i].slot >= COMMIT_EQUIP_FIRST)
+		apply(m, player, op);
+		p->tell |= op->kind == COMMIT_SLOT ? SIM_TELL_BAG : SIM_TELL_STATUS;
+		if (op->kind == COMMIT_SLOT && op->slot >= COMMIT_EQUIP_FIRST)
 			sim_body_player(m, player, false);
 	}
-	if (!bag->balance_known || (int32_t)(number - bag->balance_counter) > 0) {
+	if (!bag->balance_known || (int32_t)(share->counter - bag->balance_counter) > 0) {
 		bag->balance_known = true;
-		bag->balance_counter = number;
-		p->gold = commit->gold;
-		purse->experience = commit->experience;
+		bag->balance_counter = share->counter;
+		p->gold = share->gold;
+		purse->experience = share->experience;
 		level_up(m, player);
 	}
 }
 
-static void refused(struct sim_map *m, uint32_t player, const struct sim_commit *commit)
+/* This copy is not what the database has: it is loaded again. */
+static void reload(struct sim_map *m, uint32_t player)
 {
 	struct sim_player *p = sim_player(m, player);
 
-	if (commit->action && p->state == SIM_PLAYER_PRESENT)
-		sim_send_refused(m->shard, m, player, commit->action, SW__ACTION_REFUSAL__NOT_KEPT);
-	if (commit->result == COMMIT_RESULT_UNAVAILABLE || commit->result == COMMIT_RESULT_EXPIRED)
-		return;
 	sim_count(m->shard, SIM_COMMITS_REFUSED, 1);
 	if (p->detail == SIM_DETAIL_READY && p->state == SIM_PLAYER_PRESENT) {
 		p->detail = SIM_DETAIL_WANTED;
 		p->detail_beat = m->beat;
 		sim_lazy_push(m, &m->lazy, player);
 	}
+}
+
+void sim_commit_settle(struct sim_map *m, const struct sim_commit_share *share)
+{
+	m->bags[share->player].commits--;
+	mark(&m->bags[share->player], share->who, share->op, share->op_count, false);
+	if (share->result == COMMIT_RESULT_OK)
+		done(m, share);
+	else if (share->result != COMMIT_RESULT_UNAVAILABLE &&
+		 share->result != COMMIT_RESULT_EXPIRED)
+		reload(m, share->player);
 }
 
 static void take_effect(struct sim_map *m, struct sim_commit *commit)
@@ -295,13 +325,17 @@ static void take_effect(struct sim_map *m, struct sim_commit *commit)
 		sim_count(m->shard, SIM_COMMITS_STALE, 1);
 		return;
 	}
-	m->bags[player].commits--;
-	mark(&m->bags[player], commit, false);
 	gains_done(m, player, commit);
-	if (ok)
-		done(m, player, commit);
-	else
-		refused(m, player, commit);
+	if (!ok && commit->action && p->state == SIM_PLAYER_PRESENT)
+		sim_send_refused(m->shard, m, player, commit->action, SW__ACTION_REFUSAL__NOT_KEPT);
+	sim_commit_settle(m, &(struct sim_commit_share){.player = player,
+				     .loads = commit->loads,
+				     .counter = (uint32_t)(commit->request >> 32),
+				     .result = commit->result,
+				     .gold = commit->gold,
+				     .experience = commit->experience,
+				     .op = commit->op,
+				     .op_count = commit->op_count});
 }
 
 bool sim_commit_results(struct sim_map *m, struct sim_slice *slice)

@@ -40,6 +40,30 @@ bool sim_commit_room(const struct sim_map *m, uint32_t player);
 bool sim_commit_ask(struct sim_map *m, uint32_t player, enum commit_reason reason, uint32_t action,
 	uint32_t loot, const struct commit_op *ops, uint32_t count);
 
+/* ---- a commit of two players (trading.c) ----
+ * request[1] for the next one: its counter << 32 | map's number << SIM_SEAT_BITS | place; places from
+ * m->commits_max on are trades'. Who has pushed it raises s->commit_counter. */
+uint64_t sim_commit_request(const struct sim_map *m, uint32_t place);
+
+/* The slots of character who become busy; returns what share.loads is to be. */
+uint32_t sim_commit_bind(struct sim_map *m, uint32_t player, uint32_t who,
+	const struct commit_op *op, uint32_t count);
+
+/* One player's share of a commit that was answered. */
+struct sim_commit_share {
+	uint32_t player;
+	uint32_t who; /* its place in the commit */
+	uint32_t loads;
+	uint32_t counter; /* of the request */
+	uint32_t result;  /* enum commit_result */
+	uint32_t op_count;
+	int64_t gold, experience; /* its balances */
+	const struct commit_op *op;
+};
+
+/* Its slots are free again, and the result takes effect. */
+void sim_commit_settle(struct sim_map *m, const struct sim_commit_share *share);
+
 /* Stage 1, once a second: asks for what was earned, unless that is under way. Returns whether
  * nothing is earned that is not asked for. */
 bool sim_commit_gains(struct sim_map *m, uint32_t player);

@@ -8,6 +8,8 @@
 #define SIM_COST_PARSE     150   /* a client message decoded */
 #define SIM_COST_LIFE      500   /* a join, leave or owed message tried */
 #define SIM_COST_SEND      200   /* a message built and pushed */
+#define SIM_COST_TRADE     60    /* a trade looked at, or a message of it checked */
+#define SIM_COST_TRADE_PLAN 2000 /* two bags gone through: what is given, and where it goes */
 #define SIM_COST_SLOT      4     /* a table slot looked at */
 #define SIM_COST_INPUT     120   /* an input applied */
 #define SIM_COST_WALLS     30    /* more for a step where there are walls */

@@ -4,6 +4,7 @@
 #define SW_SIMULATION_COUNTERS_H
 
 #include "common/counter.h"
+#include "simulation/trade/lists.h"
 
 // clang-format off
 
@@ -18,7 +19,8 @@
 	X(MANY_INPUTS,   "many_inputs",   "input batch refused: more than 8 inputs")               \
 	X(INPUT_RANGE,   "input_range",   "input batch refused: an axis outside -127..127")
 
-/* Why an action is refused, in the order of ActionRefusal in client.proto, from 1. X(id, name, help) */
+/* Why an action is refused, in the order of ActionRefusal in client.proto, from 1; TRADE_REFUSALS
+ * follow. X(id, name, help) */
 #define SIM_ACTION_REFUSALS(X)                                                                     \
 	X(NOT_READY,     "not_ready",     "action refused: the details are still loading")         \
 	X(NO_SUCH_ACTOR, "no_such_actor", "action refused: no such actor in view")                 \
@@ -111,10 +113,14 @@
 #define SIM_COUNTER_ENUM(id, name, kind, help) SIM_##id,
 #define SIM_PARSE_COUNTER_ENUM(id, name, help) SIM_MALFORMED_##id,
 #define SIM_REFUSED_COUNTER_ENUM(id, name, help) SIM_REFUSED_##id,
+#define SIM_TRADE_REFUSED_COUNTER_ENUM(id, name, help) SIM_REFUSED_TRADE_##id,
+#define SIM_TRADE_COUNTER_ENUM(id, value, name, help) SIM_TRADE_##id,
 enum sim_counter {
 	SIM_COUNTERS(SIM_COUNTER_ENUM)
 	SIM_PARSE_REFUSALS(SIM_PARSE_COUNTER_ENUM)
 	SIM_ACTION_REFUSALS(SIM_REFUSED_COUNTER_ENUM)
+	TRADE_REFUSALS(SIM_TRADE_REFUSED_COUNTER_ENUM)
+	TRADE_ENDS(SIM_TRADE_COUNTER_ENUM)
 	SIM_COUNTER_COUNT
 };
 

@@ -93,7 +93,8 @@ uint64_t sim_hash_map(const struct sim_map *m, uint32_t part, uint32_t parts)
 		h = mix(h, (uint64_t)m->monsters[n].until_beat << 16 |
 				   (uint64_t)(uint8_t)m->monsters[n].dx << 8 |
 				   (uint8_t)m->monsters[n].dy);
-	return hash_fights(h, m, part, parts);
+	h = hash_fights(h, m, part, parts);
+	return trade_table_hash(&m->trades, h, part, parts);
 }
 
 uint64_t sim_shard_hash(const struct sim_shard *s)

@@ -87,6 +87,7 @@ static void take_action(struct sim_shard *s, struct sim_map *m, uint32_t slot,
 		.from = message->from,
 		.to = message->to,
 		.count = message->item_count,
+		.trade = message->trade,
 	};
 }
 

@@ -13,6 +13,7 @@
 #include "simulation/npc.h"
 #include "simulation/random.h"
 #include "simulation/state.h"
+#include "simulation/trading.h"
 
 /* Places on a map's ground: some, and one for each monster up to so many. */
 #define LOOT_SLOTS_MIN  64u
@@ -85,6 +86,7 @@ static void lay_out_map(struct layout *l, struct sim_map *m)
 	m->commits = take(l, (size_t)m->commits_max * sizeof(*m->commits));     /* 2 P x 144 B */
 	m->commit_free = take(l, (size_t)m->commits_max * sizeof(*m->commit_free)); /* 2 P x 4 B */
 	m->answered = take(l, (size_t)m->commits_max * sizeof(*m->answered));       /* 2 P x 4 B */
+	m->trades_memory = take(l, trade_table_bytes(m->player_slots));             /* P x 0.4 KiB */
 	m->loot = take(l, (size_t)m->loot_slots * sizeof(*m->loot));                /* L x 48 B */
 	m->coming = take(l, (size_t)m->loot_slots * sizeof(*m->coming));            /* L x 4 B */
 	m->fallen = take(l, slots * sizeof(*m->fallen));                            /* E x 4 B */
@@ -219,6 +221,7 @@ static int fill(
 	layout = (struct layout){.base = instance->memory};
 	lay_out_map(&layout, m);
 	fill_map(m);
+	sim_trades_init(m, table->config->simulation.trade_idle_s);
 	return sim_npc_place(m, error, error_bytes);
 }
 

@@ -11,6 +11,7 @@
 #include "simulation/match/match.h"
 #include "simulation/portal.h"
 #include "simulation/send.h"
+#include "simulation/trading.h"
 #include "simulation/transfer.h"
 #include "simulation/view.h"
 
@@ -202,6 +203,7 @@ static void leave(struct sim_shard *s, struct sim_map *m, uint32_t slot)
 		if (!p->peer_gone)
 			p->owed |= SIM_OWE_DISCONNECT;
 	}
+	sim_trade_left(m, slot, false);
 	sim_view_forget(m, slot);
 	sim_entity_vanish(m, slot);
 	sim_count(s, SIM_LEAVES, 1);
@@ -365,6 +367,7 @@ bool sim_life_step(struct sim_shard *s, struct sim_map *m, uint32_t slot)
 		pay(s, m, slot);
 	if (p->state == SIM_PLAYER_LEAVING && !p->owed) {
 		p->state = SIM_PLAYER_GONE;
+		sim_trade_left(m, slot, true);
 		m->players--;
 		s->players--;
 	}

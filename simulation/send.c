@@ -124,7 +124,7 @@ void sim_send_refused(
 	Sw__ActionRefused refused = SW__ACTION_REFUSED__INIT;
 	uint8_t *at;
 
-	DCHECK(reason >= 1 && reason <= SIM_COUNTER_COUNT - SIM_REFUSED_NOT_READY);
+	DCHECK(reason >= 1 && reason <= SIM_TRADE_DONE - SIM_REFUSED_NOT_READY);
 	sim_count(s, SIM_REFUSED_NOT_READY + (enum sim_counter)(reason - 1), 1);
 	if (p->refusals >= SIM_REFUSALS_PER_TICK) {
 		sim_count(s, SIM_ACTIONS_DROPPED, 1);

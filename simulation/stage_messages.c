@@ -1,12 +1,14 @@
 /* Stage 5: what players sent. First inputs, in slot order: each player's budget grows by one input
  * a tick (and by one for each tick that was skipped) up to 1 + SIM_INPUT_BANK, so over any n ticks
  * it walks at most n + SIM_INPUT_BANK steps, however fast it sends. Then actions, in the order of
- * their arrival. An action that needs what the lazy join has not brought yet is refused by name. */
+ * their arrival. An action that needs what the lazy join has not brought yet is refused by name. Last
+ * the trades: what became of them is told once a tick. */
 #include "simulation/action.h"
 #include "simulation/combat.h"
 #include "simulation/entity.h"
 #include "simulation/portal.h"
 #include "simulation/state.h"
+#include "simulation/trading.h"
 
 static uint32_t apply_inputs(struct sim_shard *s, struct sim_map *m, uint32_t slot)
 {
@@ -49,7 +51,7 @@ static uint32_t apply_inputs(struct sim_shard *s, struct sim_map *m, uint32_t sl
 	return applied;
 }
 
-enum { INPUTS, ACTIONS };
+enum { INPUTS, ACTIONS, TRADES };
 
 bool sim_stage_messages(struct sim_shard *s, struct sim_map *m, struct sim_slice *slice)
 {
@@ -69,7 +71,7 @@ bool sim_stage_messages(struct sim_shard *s, struct sim_map *m, struct sim_slice
 		m->cursor++;
 	}
 	/* Actions that came in while this stage ran wait for the next tick. */
-	while (m->quota && m->script_left_ns > 0) {
+	while (m->step == ACTIONS && m->quota && m->script_left_ns > 0) {
 		struct sim_action action;
 
 		if (slice->left <= 0)
@@ -80,5 +82,9 @@ bool sim_stage_messages(struct sim_shard *s, struct sim_map *m, struct sim_slice
 		m->quota--;
 		slice->left -= sim_action_do(s, m, &action);
 	}
-	return true;
+	if (m->step == ACTIONS) {
+		m->step = TRADES;
+		m->cursor = m->trades.count;
+	}
+	return sim_trades_step(m, &m->cursor, slice);
 }

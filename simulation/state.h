@@ -21,6 +21,7 @@
 #include "common/msg.h"
 #include "common/msg_ring.h"
 #include "proto/message_types.h"
+#include "simulation/client_message.h"
 #include "simulation/counters.h"
 #include "simulation/costs.h"
 #include "simulation/game/game.h"
@@ -30,6 +31,7 @@
 #include "simulation/rules/move.h"
 #include "simulation/script/script.h"
 #include "simulation/shard.h"
+#include "simulation/trade/trade.h"
 
 #define SIM_NONE UINT32_MAX
 
@@ -292,6 +294,7 @@ struct sim_action {
 	uint32_t type; /* enum sw_message_type */
 	uint32_t actor_id;
 	uint32_t from, to, count; /* of slots */
+	struct sim_trade_words trade;
 };
 
 /* A first-in first-out list of player slots, linked through a field of the player. */
@@ -365,6 +368,8 @@ struct sim_map {
 	uint32_t commit_free_count;
 	uint32_t *answered; /* [commits_max]: a queue of places, for stage 3 */
 	uint32_t answered_head, answered_count;
+	struct trade_table trades;
+	void *trades_memory;
 	struct sim_loot *loot; /* [loot_slots] */
 	uint32_t loot_next;    /* where a free place is looked for */
 	uint32_t *coming;      /* [loot_slots]: what appears in the next stage 1 */

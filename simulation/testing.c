@@ -281,6 +281,36 @@ static void read_send(struct test_shard *t, struct test_client *c, const struct 
 		sw__action_refused__free_unpacked(refused, NULL);
 		break;
 	}
+	case SW_MSG_TRADE_STATE: {
+		Sw__TradeState *trade = sw__trade_state__unpack(NULL, count, bytes);
+
+		assert_non_null(trade);
+		assert_int_equal(m->channel, SW_CHANNEL_SESSION);
+		assert_true(trade->own && trade->other);
+		c->trade_states++;
+		c->trade = trade->trade;
+		c->trade_version = trade->version;
+		c->trade_partner = trade->partner;
+		c->trade_phase = trade->phase;
+		c->trade_asked = trade->asked;
+		c->trade_confirmed = trade->own->confirmed;
+		c->trade_items[0] = (uint32_t)trade->own->n_items;
+		c->trade_items[1] = (uint32_t)trade->other->n_items;
+		c->trade_gold[0] = trade->own->gold;
+		c->trade_gold[1] = trade->other->gold;
+		sw__trade_state__free_unpacked(trade, NULL);
+		break;
+	}
+	case SW_MSG_TRADE_ENDED: {
+		Sw__TradeEnded *ended = sw__trade_ended__unpack(NULL, count, bytes);
+
+		assert_non_null(ended);
+		c->trade_ends++;
+		c->trade_end = ended->reason;
+		c->trade_ended = ended->trade;
+		sw__trade_ended__free_unpacked(ended, NULL);
+		break;
+	}
 	case SW_MSG_DIALOGUE: {
 		Sw__Dialogue *dialogue = sw__dialogue__unpack(NULL, count, bytes);
 
@@ -437,24 +467,30 @@ static enum commit_result change_slot(struct test_owned *o, const struct commit_
 	return COMMIT_RESULT_OK;
 }
 
-static enum commit_result carry_out(struct test_owned *o, const struct test_held *held)
+static enum commit_result carry_out(struct test_owned *owners[2], const struct test_held *held)
 {
-	struct test_owned before = *o;
+	struct test_owned before[2] = {*owners[0], *owners[1]};
 	enum commit_result result = COMMIT_RESULT_OK;
 
 	for (uint32_t i = 0; i < held->commit.ops && result == COMMIT_RESULT_OK; i++) {
 		const struct commit_op *op = &held->op[i];
 
-		assert_int_equal(op->who, 0);
+		struct test_owned *o = owners[op->who];
+
+		assert_true(op->who == 0 || held->commit.character_id[op->who]);
 		if (op->kind == COMMIT_GOLD)
 			o->gold += op->amount;
 		else if (op->kind == COMMIT_EXPERIENCE)
 			o->experience += op->amount;
 		else
 			result = change_slot(o, op);
+		if (result == COMMIT_RESULT_OK && (o->gold < 0 || o->experience < 0))
+			result = COMMIT_RESULT_NOT_ENOUGH;
 	}
-	if (result != COMMIT_RESULT_OK)
-		*o = before;
+	if (result != COMMIT_RESULT_OK) {
+		*owners[1] = before[1];
+		*owners[0] = before[0];
+	}
 	return result;
 }
 
@@ -471,15 +507,20 @@ static void answer_commit(struct test_shard *t, const struct msg_commit_result *
 static struct msg_commit_result settle(
 	struct test_shard *t, const struct test_held *held, enum commit_result result)
 {
-	struct test_owned *o = owned(t, held->commit.character_id[0]);
+	struct test_owned nobody, *o[2];
 	struct msg_commit_result answer = {
 		.request = {held->commit.request[0], held->commit.request[1]},
-		.character_id = {held->commit.character_id[0], 0}};
+		.character_id = {held->commit.character_id[0], held->commit.character_id[1]}};
 
-	assert_non_null(o);
+	o[0] = owned(t, held->commit.character_id[0]);
+	o[1] = held->commit.character_id[1] ? owned(t, held->commit.character_id[1]) : &nobody;
+	memset(&nobody, 0, sizeof(nobody));
+	assert_true(o[0] && o[1]);
 	answer.result = result == COMMIT_RESULT_OK ? carry_out(o, held) : result;
-	answer.gold[0] = o->gold;
-	answer.experience[0] = o->experience;
+	for (uint32_t who = 0; who < 2; who++) {
+		answer.gold[who] = o[who]->gold;
+		answer.experience[who] = o[who]->experience;
+	}
 	return answer;
 }
 
@@ -501,7 +542,7 @@ static void take_commit(struct test_shard *t, const struct msg *m)
 
 	assert_true(m->payload_bytes >= sizeof(held.commit));
 	memcpy(&held.commit, msg_payload(m), sizeof(held.commit));
-	assert_true(held.commit.ops >= 1 && held.commit.ops <= 8);
+	assert_true(held.commit.ops >= 1 && held.commit.ops <= COMMIT_OPS_MAX);
 	assert_int_equal(
 		m->payload_bytes, sizeof(held.commit) + held.commit.ops * sizeof(held.op[0]));
 	memcpy(held.op, msg_payload(m) + sizeof(held.commit), held.commit.ops * sizeof(held.op[0]));

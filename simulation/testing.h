@@ -46,6 +46,11 @@ struct test_client {
 	uint32_t stack_item[128], stack_count[128]; /* by slot, by the last Inventory */
 	uint32_t level, health, health_max;         /* own, by the last CharacterDetail */
 	int64_t gold, experience, gold_pending, experience_pending;
+	uint32_t trade, trade_version, trade_partner, trade_phase; /* by the last TradeState */
+	bool trade_asked, trade_confirmed;                         /* ... its own word */
+	uint32_t trade_items[2], trade_states;                     /* piles: own, the other's */
+	int64_t trade_gold[2];
+	uint32_t trade_ends, trade_end, trade_ended; /* reason and id of the last TradeEnded */
 	char dialogue[600];
 	uint32_t disconnect_reason, disconnect_mode;
 	bool disconnected;
@@ -70,7 +75,7 @@ struct test_owned {
 
 struct test_held {
 	struct msg_commit commit;
-	struct commit_op op[8];
+	struct commit_op op[COMMIT_OPS_MAX];
 };
 
 struct test_shard {

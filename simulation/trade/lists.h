@@ -8,6 +8,7 @@
 
 /* A refused message changes nothing. X(NAME, name of the counter, help) */
 #define TRADE_REFUSALS(X)                                                                          \
+	X(NOT_A_PLAYER,  "not_a_player",  "trade message refused: one trades with players only")                   \
 	X(ONESELF,       "oneself",       "trade message refused: one does not trade with oneself")             \
 	X(BUSY,          "busy",          "trade message refused: the sender trades already")                   \
 	X(PARTNER_BUSY,  "partner_busy",  "trade message refused: the other one trades already")                \

@@ -10,13 +10,12 @@ static bool idle(const struct trade_table *table, const struct trade_side *side,
 static void hand_over(struct trade_table *table, const struct trade_ops *ops, struct trade *trade)
 {
 	struct commit_op op[TRADE_OPS_MAX];
-	uint32_t player[2] = {trade->side[0].player, trade->side[1].player};
 
 	if (trade_plan(trade, ops) != TRADE_TAKEN) {
 		trade_end(table, ops, trade, TRADE_END_CHANGED);
 		return;
 	}
-	if (!ops->bind(ops->ctx, player, op, trade_operations(trade, op), trade->request))
+	if (!ops->bind(ops->ctx, trade, op, trade_operations(trade, op)))
 		return; /* no room now: tried again, and may still be called off */
 	trade->state = TRADE_UNDER_WAY;
 	trade->answered = false;
@@ -30,9 +29,8 @@ static void settle(struct trade_table *table, const struct trade_ops *ops, struc
 
 	for (uint32_t who = 0; who < 2; who++)
 		if (trade->side[who].player != TRADE_NOBODY)
-			ops->settle(
-				ops->ctx, trade->side[who].player, who, op, count, trade->result);
-	switch (trade->result) {
+			ops->settle(ops->ctx, trade, who, op, count);
+	switch (trade->answer.result) {
 	case COMMIT_RESULT_OK:
 		trade_end(table, ops, trade, TRADE_END_DONE);
 		break;
@@ -98,6 +96,7 @@ bool trade_step(
 		side->stale = false;
 		side->told = true;
 		ops->tell(ops->ctx, trade, who);
+		table->told++;
 	}
 	return true;
 }

@@ -44,8 +44,7 @@ static enum trade_nearness nearness(void *ctx, uint32_t a, uint32_t b, bool open
 										 : TRADE_FAR;
 }
 
-static bool bind(void *ctx, const uint32_t player[2], const struct commit_op *ops, uint32_t count,
-	uint64_t request[2])
+static bool bind(void *ctx, struct trade *trade, const struct commit_op *ops, uint32_t count)
 {
 	struct tt *t = ctx;
 	struct tt_commit *commit;
@@ -54,17 +53,18 @@ static bool bind(void *ctx, const uint32_t player[2], const struct commit_op *op
 		return false;
 	commit = &t->commits[t->commit_count++];
 	memset(commit, 0, sizeof(*commit));
-	commit->request[0] = request[0] = 0xabcdef;
-	commit->request[1] = request[1] = ++t->requests;
+	commit->place = trade_place(&t->table, trade);
+	commit->request[0] = trade->request[0] = 0xabcdef;
+	commit->request[1] = trade->request[1] = ++t->requests;
 	commit->ops = count;
 	memcpy(commit->op, ops, count * sizeof(*ops));
 	for (uint32_t who = 0; who < 2; who++) {
-		assert_true(t->people[player[who]].here);
-		commit->character[who] = player[who];
-		commit->epoch[who] = t->people[player[who]].epoch;
+		assert_true(t->people[trade->side[who].player].here);
+		commit->character[who] = trade->side[who].player;
+		commit->epoch[who] = t->people[trade->side[who].player].epoch;
 	}
 	for (uint32_t i = 0; i < count; i++) {
-		struct tt_bag *bag = &t->people[player[ops[i].who]].cache;
+		struct tt_bag *bag = &t->people[trade->side[ops[i].who].player].cache;
 
 		if (ops[i].kind == COMMIT_SLOT)
 			bag->bound[ops[i].slot]++;
@@ -89,13 +89,13 @@ static void apply_op(struct tt_bag *bag, const struct commit_op *op)
 		memset(pile, 0, sizeof(*pile));
 }
 
-static void settle(void *ctx, uint32_t player, uint32_t who, const struct commit_op *ops,
-	uint32_t count, uint32_t result)
+static void settle(void *ctx, const struct trade *trade, uint32_t who, const struct commit_op *ops,
+	uint32_t count)
 {
 	struct tt *t = ctx;
-	struct tt_bag *bag = &t->people[player].cache;
+	struct tt_bag *bag = &t->people[trade->side[who].player].cache;
 
-	assert_true(t->people[player].here);
+	assert_true(t->people[trade->side[who].player].here);
 	for (uint32_t i = 0; i < count; i++) {
 		if (ops[i].who != who)
 			continue;
@@ -105,7 +105,7 @@ static void settle(void *ctx, uint32_t player, uint32_t who, const struct commit
 		} else if (ops[i].amount < 0) {
 			bag->gold_bound += ops[i].amount;
 		}
-		if (result == COMMIT_RESULT_OK)
+		if (trade->answer.result == COMMIT_RESULT_OK)
 			apply_op(bag, &ops[i]);
 	}
 }
@@ -249,11 +249,14 @@ void tt_execute(struct tt *t, uint32_t i, uint32_t refuse)
 void tt_answer(struct tt *t, uint32_t i)
 {
 	struct tt_commit commit = t->commits[i];
+	struct msg_commit_result answer = {.gold = {0}};
 
 	assert_true(commit.executed);
 	t->commits[i] = t->commits[--t->commit_count];
-	trade_answer(&t->table, commit.request, commit.result);
-	assert_false(trade_answer(&t->table, commit.request, commit.result)); /* once */
+	memcpy(answer.request, commit.request, sizeof(answer.request));
+	answer.result = commit.result;
+	trade_answer(&t->table, commit.place, &answer);
+	assert_false(trade_answer(&t->table, commit.place, &answer)); /* once */
 }
 
 bool tt_same(const struct tt_bag *a, const struct tt_bag *b)

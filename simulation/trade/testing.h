@@ -24,6 +24,7 @@ struct tt_bag {
 
 struct tt_commit {
 	uint64_t request[2];
+	uint32_t place; /* of its trade */
 	uint32_t character[2], epoch[2];
 	struct commit_op op[TRADE_OPS_MAX];
 	uint32_t ops;

@@ -74,7 +74,7 @@ static void begin(struct trade_table *table, uint32_t asks, uint32_t asked, uint
 void trade_end(struct trade_table *table, const struct trade_ops *ops, struct trade *trade,
 	enum trade_end end)
 {
-	uint32_t index = (uint32_t)(trade - table->trades), last = --table->count;
+	uint32_t index = trade_place(table, trade), last = --table->count;
 
 	for (uint32_t who = 0; who < 2; who++) {
 		struct trade_side *side = &trade->side[who];
@@ -84,8 +84,10 @@ void trade_end(struct trade_table *table, const struct trade_ops *ops, struct tr
 		table->of[side->player] = TRADE_NONE;
 		/* Who was never told of the trade need not hear that it has ended, unless it
 		 * asked for it. */
-		if (side->told || !who)
+		if (side->told || !who) {
 			ops->tell_end(ops->ctx, trade, who, end);
+			table->told++;
+		}
 	}
 	ops->ended(ops->ctx, end);
 	trade->state = TRADE_FREE;
@@ -298,19 +300,19 @@ void trade_left(struct trade_table *table, const struct trade_ops *ops, uint32_t
 		trade_end(table, ops, trade, TRADE_END_LEFT);
 }
 
-bool trade_answer(struct trade_table *table, const uint64_t request[2], uint32_t result)
+bool trade_answer(struct trade_table *table, uint32_t place, const struct msg_commit_result *answer)
 {
-	for (uint32_t i = 0; i < table->count; i++) {
-		struct trade *trade = &table->trades[table->active[i]];
+	struct trade *trade;
 
-		if (trade->state != TRADE_UNDER_WAY || trade->answered ||
-			trade->request[0] != request[0] || trade->request[1] != request[1])
-			continue;
-		trade->answered = true;
-		trade->result = result;
-		return true;
-	}
-	return false;
+	if (place >= table->trades_max)
+		return false;
+	trade = &table->trades[place];
+	if (trade->state != TRADE_UNDER_WAY || trade->answered ||
+		trade->request[0] != answer->request[0] || trade->request[1] != answer->request[1])
+		return false;
+	trade->answered = true;
+	trade->answer = *answer;
+	return true;
 }
 
 static uint64_t mix(uint64_t hash, uint64_t value)
@@ -337,17 +339,18 @@ static uint64_t hash_side(const struct trade_side *side, bool under_way, uint64_
 	return h;
 }
 
-uint64_t trade_table_hash(const struct trade_table *table, uint64_t h)
+uint64_t trade_table_hash(
+	const struct trade_table *table, uint64_t h, uint32_t part, uint32_t parts)
 {
 	h = mix(h, (uint64_t)table->last_id << 32 | table->count);
-	for (uint32_t i = 0; i < table->count; i++) {
+	for (uint32_t i = part; i < table->count; i += parts) {
 		const struct trade *trade = &table->trades[table->active[i]];
 
 		h = mix(h, (uint64_t)table->active[i] << 32 | trade->id);
 		h = mix(h, (uint64_t)trade->version << 32 | (uint64_t)trade->state << 1 |
 				   trade->answered);
 		h = mix(h, trade->state == TRADE_UNDER_WAY ? trade->request[0] : 0);
-		h = mix(h, trade->answered ? trade->result : 0);
+		h = mix(h, trade->answered ? trade->answer.result : 0);
 		h = hash_side(&trade->side[0], trade->state == TRADE_UNDER_WAY, h);
 		h = hash_side(&trade->side[1], trade->state == TRADE_UNDER_WAY, h);
 	}

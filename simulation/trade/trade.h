@@ -68,8 +68,9 @@ struct trade_side {
 	int64_t gold;
 	uint8_t piles;
 	bool confirmed;
-	bool told;  /* it has been told of this trade */
-	bool stale; /* ... but not of what it is now */
+	bool told;    /* it has been told of this trade */
+	bool stale;   /* ... but not of what it is now */
+	uint32_t tag; /* the caller's: bind may note something for settle */
 	struct trade_offered offered[TRADE_PILES_MAX];
 };
 
@@ -78,17 +79,18 @@ struct trade {
 	uint32_t version;
 	uint32_t at; /* in the table's list of those that are not free */
 	uint8_t state;
-	bool answered; /* result has come */
+	bool answered; /* the answer has come */
 	uint16_t pad;
-	uint32_t result;           /* enum commit_result */
 	struct trade_side side[2]; /* [0] asked first */
 	uint64_t request[2];       /* of the commit */
+	struct msg_commit_result answer;
 };
 
 struct trade_table {
 	uint32_t players_max, trades_max; /* one trade for each two players: it cannot be full */
 	uint32_t last_id;
 	uint32_t count;       /* not free */
+	uint32_t told;        /* calls of tell and tell_end, for who counts costs */
 	uint32_t idle_beats;  /* so long a side may do nothing */
 	uint32_t *active;     /* [trades_max], the first count of them: which; then those free */
 	uint32_t *of;         /* [players_max]: the player's trade, TRADE_NONE */
@@ -111,14 +113,14 @@ struct trade_ops {
 	 * GONE: one of the two cannot, now. */
 	enum trade_nearness (*near)(void *ctx, uint32_t a, uint32_t b, bool open);
 	/* Hands one commit of both characters to the world thread, and binds in both bags what the
-	 * operations take and put; fills request. False: there is no room now, nothing was bound.
+	 * operations take and put; fills trade->request. False: there is no room now, nothing was
+	 * bound. */
+	bool (*bind)(void *ctx, struct trade *trade, const struct commit_op *ops, uint32_t count);
+	/* The answer (trade->answer) has come: unbinds in the bag of side `who`, and for
+	 * COMMIT_RESULT_OK applies, what of the operations is its. Not called for one who has left.
 	 */
-	bool (*bind)(void *ctx, const uint32_t player[2], const struct commit_op *ops,
-		uint32_t count, uint64_t request[2]);
-	/* The answer has come: unbinds, and for COMMIT_RESULT_OK applies, what bind was given; who
-	 * is the place of the player in it. Not called for one who has left. */
-	void (*settle)(void *ctx, uint32_t player, uint32_t who, const struct commit_op *ops,
-		uint32_t count, uint32_t result);
+	void (*settle)(void *ctx, const struct trade *trade, uint32_t who,
+		const struct commit_op *ops, uint32_t count);
 	/* side `who` of the trade is to be told how it stands, and how it ended. */
 	void (*tell)(void *ctx, const struct trade *trade, uint32_t who);
 	void (*tell_end)(void *ctx, const struct trade *trade, uint32_t who, enum trade_end end);
@@ -145,8 +147,15 @@ enum trade_refusal trade_cancel(
 /* The player is being taken off the map: its slot is somebody else's afterwards. */
 void trade_left(struct trade_table *table, const struct trade_ops *ops, uint32_t player);
 
-/* The commit's answer; takes effect with the next trade_step. False: no trade here waits for it. */
-bool trade_answer(struct trade_table *table, const uint64_t request[2], uint32_t result);
+/* A commit's answer, for the trade at that place in the table (trade_place); takes effect with the
+ * next trade_step. False: no trade there waits for it. */
+bool trade_answer(
+	struct trade_table *table, uint32_t place, const struct msg_commit_result *answer);
+
+static inline uint32_t trade_place(const struct trade_table *table, const struct trade *trade)
+{
+	return (uint32_t)(trade - table->trades);
+}
 
 /* Once a tick for each trade: ends what is to end, hands commits over, tells who is to be told.
  * Moves the trade at *cursor on, which begins at table->count and goes down; false at the end.
@@ -157,8 +166,10 @@ bool trade_step(
 /* The player's trade, NULL without one. */
 const struct trade *trade_of(const struct trade_table *table, uint32_t player);
 
-/* Mixes all that decides what happens next into a hash. */
-uint64_t trade_table_hash(const struct trade_table *table, uint64_t hash);
+/* Mixes all that decides what happens next into a hash: of the trades part, part + parts, ...; of
+ * all with (0, 1). */
+uint64_t trade_table_hash(
+	const struct trade_table *table, uint64_t hash, uint32_t part, uint32_t parts);
 
 /* ---- plan.c: for trade.c and step.c ---- */
 

@@ -186,13 +186,13 @@ static void refused_by_name(void **state)
 		uint32_t told;
 
 		bring_to(&t, refused[i].stage);
-		before = trade_table_hash(&t.table, 0);
+		before = trade_table_hash(&t.table, 0, 0, 1);
 		told = t.people[ANN].told + t.people[BOB].told;
 		refusal = say(
 			&t, refused[i].who, refused[i].verb, refused[i].slot, refused[i].amount);
 		if (refusal != refused[i].want)
 			fail_msg("row %zu: %d, not %d", i, refusal, refused[i].want);
-		if (trade_table_hash(&t.table, 0) != before)
+		if (trade_table_hash(&t.table, 0, 0, 1) != before)
 			fail_msg("row %zu: something has changed", i);
 		tt_tick(&t);
 		assert_int_equal(t.people[ANN].told + t.people[BOB].told, told);
@@ -202,7 +202,7 @@ static void refused_by_name(void **state)
 	}
 	/* the rest has tests of its own */
 	seen[TRADE_REFUSAL_OFFER_FULL] = seen[TRADE_REFUSAL_NO_ROOM] = true;
-	seen[TRADE_REFUSAL_TOO_MUCH_GOLD] = true;
+	seen[TRADE_REFUSAL_TOO_MUCH_GOLD] = seen[TRADE_REFUSAL_NOT_A_PLAYER] = true;
 	for (uint32_t i = 0; i < TRADE_REFUSAL_COUNT; i++)
 		if (!seen[i])
 			fail_msg("no row is refused as %u", i);

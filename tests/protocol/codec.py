@@ -31,6 +31,16 @@ FIELDS = {
     "Inventory": {1: ("stacks", ["ItemStack"])},
     "MoveItem": {1: ("from", "uint32"), 2: ("to", "uint32"), 3: ("count", "uint32"), 4: ("stay", "uint32")},
     "DropItem": {1: ("slot", "uint32"), 2: ("count", "uint32"), 3: ("stay", "uint32")},
+    "TradeRequest": {1: ("actor_id", "uint32"), 2: ("stay", "uint32")},
+    "TradeOffer": {1: ("trade", "uint32"), 2: ("stay", "uint32"), 3: ("kind", "uint32"), 4: ("slot", "uint32"),
+                   5: ("amount", "int64")},
+    "TradeConfirm": {1: ("trade", "uint32"), 2: ("stay", "uint32"), 3: ("version", "uint32")},
+    "TradeCancel": {1: ("trade", "uint32"), 2: ("stay", "uint32")},
+    "TradeItem": {1: ("slot", "uint32"), 2: ("item", "uint32"), 3: ("count", "uint32")},
+    "TradeSide": {1: ("gold", "int64"), 2: ("items", ["TradeItem"]), 3: ("confirmed", "uint32")},
+    "TradeState": {1: ("trade", "uint32"), 2: ("version", "uint32"), 3: ("partner", "uint32"), 4: ("phase", "uint32"),
+                   5: ("asked", "uint32"), 6: ("own", "TradeSide"), 7: ("other", "TradeSide")},
+    "TradeEnded": {1: ("trade", "uint32"), 2: ("reason", "uint32"), 3: ("partner", "uint32")},
     "ViewChange": {1: ("tick", "uint32"), 2: ("sequence", "uint32"), 3: ("enter", ["ActorEnter"]), 4: ("leave", ["uint32"])},
     "Click": {1: ("actor_id", "uint32")},
     "Dialogue": {1: ("actor_id", "uint32"), 2: ("text", "string")},
@@ -46,6 +56,8 @@ TYPES = {
     0x48: ("Attack", 0, "client"), 0x49: ("CombatEvents", 3, "server"),
     0x4a: ("PickUp", 0, "client"), 0x4b: ("Inventory", 0, "server"), 0x4c: ("MoveItem", 0, "client"),
     0x4d: ("DropItem", 0, "client"),
+    0x50: ("TradeRequest", 0, "client"), 0x51: ("TradeOffer", 0, "client"), 0x52: ("TradeConfirm", 0, "client"),
+    0x53: ("TradeCancel", 0, "client"), 0x54: ("TradeState", 0, "server"), 0x55: ("TradeEnded", 0, "server"),
 }
 TYPE_OF = {name: (byte, channel) for byte, (name, channel, _) in TYPES.items()}
 
