@@ -76,7 +76,7 @@ static bool push(
 	message->subject = body.character_id[0];
 	memcpy(payload, &body, sizeof(body));
 	memcpy(payload + sizeof(body), ops, count * sizeof(*ops));
-	return msg_ring_push(m->shard->links.to_world, message);
+	return sim_push(m->shard, m->shard->links.to_world, message);
 }
 
 static bool bind(void *ctx, struct trade *trade, const struct commit_op *ops, uint32_t count)

@@ -12,7 +12,7 @@ packages=(
 	gcc libc6-dev cmake ninja-build pkgconf
 	libdpdk-dev libenet-dev libprotobuf-c-dev protobuf-c-compiler libhiredis-dev libpq-dev
 	liblua5.4-dev libuv1-dev libsodium-dev libyaml-dev libmicrohttpd-dev libjansson-dev zlib1g-dev
-	libcmocka-dev bats shellcheck jq python3 python3-enet lua5.4 dpdk
+	libcmocka-dev bats shellcheck jq python3 python3-enet lua5.4 dpdk-dev
 	redis-server postgresql-15 postgresql-client-15
 	iproute2 iputils-ping procps ethtool curl strace
 )

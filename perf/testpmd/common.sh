@@ -21,7 +21,7 @@ split_arguments() {
 	shift
 	own=("$@")
 	command -v dpdk-testpmd >/dev/null || {
-		say "dpdk-testpmd is missing: it is in Debian's package dpdk"
+		say "dpdk-testpmd is missing: it is in Debian's package dpdk-dev"
 		exit 1
 	}
 }

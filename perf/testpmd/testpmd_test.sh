@@ -31,7 +31,7 @@ trap finish EXIT
 trap 'exit 1' INT TERM
 
 ((EUID == 0)) || { echo "needs root: makes a network namespace"; exit 77; }
-command -v dpdk-testpmd >/dev/null || { echo "needs dpdk-testpmd, of Debian's package dpdk"; exit 77; }
+command -v dpdk-testpmd >/dev/null || { echo "needs dpdk-testpmd, of Debian's package dpdk-dev"; exit 77; }
 ip netns add "$ns" || exit 77
 enter="nsenter --net=/run/netns/$ns"
 in_ns() { $enter "$@"; }
