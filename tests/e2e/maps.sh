@@ -88,7 +88,8 @@ until_is 0 simulation_players
 until_is 0 instance_players
 is 0 admission_players
 joined=$(metric admission_joined_total) left=$(metric admission_left_total) moved=$(metric admission_transfers_total)
-((joined == left + moved)) || die "$joined joined, $left left, $moved moved"
+# Who goes before the map has announced him was not counted as joined.
+((joined <= left + moved && left <= 12)) || die "$joined joined, $left left, $moved moved"
 ((moved >= 24)) || die "only $moved moved"
 (($(metric admission_turned_back_total) > 0)) || die "nobody came back from nowhere"
 (($(metric simulation_instances_ended_total) >= 2)) || die "rooms did not end"
