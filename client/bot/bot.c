@@ -27,7 +27,10 @@ static void on_event(void *ctx, struct swc_client *client, const struct swc_even
 		break;
 	case SWC_EVENT_JOINED:
 		bot->joined = true;
-		bot->joins++;
+		if (!bot->joins++) {
+			bot->first_x_mm = swc_self(client)->join_x_mm;
+			bot->first_y_mm = swc_self(client)->join_y_mm;
+		}
 		break;
 	case SWC_EVENT_DETAIL:
 		bot->detailed = true;
@@ -49,6 +52,8 @@ static void on_event(void *ctx, struct swc_client *client, const struct swc_even
 	case SWC_EVENT_COMBAT:
 		bot->kills += !event->combat.health &&
 			      event->combat.attacker == swc_self(client)->actor_id;
+		bot->died |=
+			!event->combat.health && event->combat.target == swc_self(client)->actor_id;
 		break;
 	case SWC_EVENT_DIALOGUE:
 		if (!bot->has_dialogue)

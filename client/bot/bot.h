@@ -24,6 +24,8 @@ struct bot {
 	uint32_t players_entered, actors_left;
 	uint64_t now_ns, update_ns, silence_ns_max; /* longest time between two updates */
 	uint32_t joins;                             /* maps joined on this connection */
+	int32_t first_x_mm, first_y_mm;             /* where it joined the first of them */
+	bool died;
 	/* clicking */
 	uint32_t npc_actor;
 	uint64_t click_ns; /* when it may click (again) */

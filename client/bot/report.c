@@ -62,7 +62,8 @@ static json_t *bot_json(const struct bot *bot)
 		bot->joined, "detail", bot->detailed);
 	if (bot->joined) {
 		json_object_set_new(json, "map", json_string(self->map));
-		json_object_set_new(json, "join", position(self->join_x_mm, self->join_y_mm));
+		json_object_set_new(json, "join", position(bot->first_x_mm, bot->first_y_mm));
+		json_object_set_new(json, "died", json_boolean(bot->died));
 		json_object_set_new(json, "last", position(self->server_x_mm, self->server_y_mm));
 		json_object_set_new(json, "last_tick", json_integer(N(self->server_tick)));
 		json_object_set_new(json, "in_view", json_integer(N(swc_actors(bot->client))));
@@ -137,7 +138,7 @@ static const json_t *by_character(const json_t *list, uint64_t character_id)
 	{
 		if ((uint64_t)json_integer_value(json_object_get(entry, "character_id")) ==
 			character_id)
-			return json_object_get(entry, "last");
+			return entry;
 	}
 	return NULL;
 }
@@ -157,20 +158,23 @@ int report_compare(const char *path, struct bot *bots, uint32_t count)
 	for (uint32_t i = 0; i < count; i++) {
 		struct bot *bot = &bots[i];
 		const struct swc_self *self = bot->client ? swc_self(bot->client) : NULL;
-		const json_t *last;
+		const json_t *before, *last;
 		json_int_t x, y;
 
 		if (!bot->joined)
 			continue; /* not well in any case */
-		last = by_character(json_object_get(json, "bots"), self->character_id);
+		before = by_character(json_object_get(json, "bots"), self->character_id);
+		if (json_is_true(json_object_get(before, "died")))
+			continue; /* it may have been on its way back to life */
+		last = json_object_get(before, "last");
 		x = json_integer_value(json_object_get(last, "x_mm"));
 		y = json_integer_value(json_object_get(last, "y_mm"));
 		if (!last)
 			snprintf(bot->mismatch, sizeof(bot->mismatch), "is not in %.80s", path);
-		else if (x != self->join_x_mm || y != self->join_y_mm)
+		else if (x != bot->first_x_mm || y != bot->first_y_mm)
 			snprintf(bot->mismatch, sizeof(bot->mismatch),
-				"joined at %d, %d mm; was last at %lld, %lld mm", self->join_x_mm,
-				self->join_y_mm, (long long)x, (long long)y);
+				"joined at %d, %d mm; was last at %lld, %lld mm", bot->first_x_mm,
+				bot->first_y_mm, (long long)x, (long long)y);
 		else
 			continue;
 		differ++;
