@@ -267,7 +267,7 @@ static void turn(struct game *game, struct client *client)
 
 static uint32_t zigzag(int8_t value)
 {
-	return (uint32_t)(value << 1) ^ (uint32_t)(value >> 31);
+	return (uint32_t)value << 1 ^ (value < 0 ? UINT32_MAX : 0);
 }
 
 static uint8_t *put_input(uint8_t *at, int8_t dx, int8_t dy)
