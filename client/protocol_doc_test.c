@@ -81,6 +81,13 @@ static unsigned rows(const char *text)
 	X(action_refused)                                                                          \
 	X(attack)                                                                                  \
 	X(combat_events)                                                                           \
+	X(match_state)                                                                             \
+	X(match_card)                                                                              \
+	X(card_offer)                                                                              \
+	X(card_pick)                                                                               \
+	X(card_taken)                                                                              \
+	X(match_rank)                                                                              \
+	X(match_result)                                                                            \
 	X(combat_event)                                                                            \
 	X(pick_up)                                                                                 \
 	X(inventory)                                                                               \
@@ -172,12 +179,12 @@ static const char *type_name(const ProtobufCFieldDescriptor *field)
 		return "sint32";
 	case PROTOBUF_C_TYPE_INT64:
 		return "int64";
-	case PROTOBUF_C_TYPE_BOOL:
-		return "bool";
 	case PROTOBUF_C_TYPE_UINT32:
 		return "uint32";
 	case PROTOBUF_C_TYPE_UINT64:
 		return "uint64";
+	case PROTOBUF_C_TYPE_BOOL:
+		return "bool";
 	case PROTOBUF_C_TYPE_STRING:
 		return "string";
 	case PROTOBUF_C_TYPE_BYTES:
@@ -215,7 +222,8 @@ static void fields_agree(void **state)
 			descriptors[i] != &sw__trade_offer__descriptor &&
 			descriptors[i] != &sw__trade_state__descriptor &&
 			descriptors[i] != &sw__trade_ended__descriptor &&
-			descriptors[i] != &sw__action_refused__descriptor)
+			descriptors[i] != &sw__action_refused__descriptor &&
+			descriptors[i] != &sw__match_state__descriptor)
 			assert_int_equal(rows(text), descriptors[i]->n_fields);
 	}
 }
@@ -230,7 +238,9 @@ static void enums_agree(void **state)
 		{&sw__action_refusal__descriptor, "### ActionRefused", 2},
 		{&sw__trade_offer_kind__descriptor, "### TradeOffer", 5},
 		{&sw__trade_phase__descriptor, "### TradeState", 7},
-		{&sw__trade_end_reason__descriptor, "### TradeEnded", 3}};
+		{&sw__trade_end_reason__descriptor, "### TradeEnded", 3},
+
+		{&sw__match_phase__descriptor, "### MatchState", 10}};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(enums) / sizeof(enums[0]); i++) {

@@ -54,6 +54,16 @@ void swc_session_click(struct swc_session *session, uint32_t actor_id)
 	send_message(session, SW_CHANNEL_SESSION, true, SW_MSG_CLICK, &click.base);
 }
 
+void swc_session_pick(struct swc_session *session, uint32_t offer, uint32_t card)
+{
+	Sw__CardPick pick = SW__CARD_PICK__INIT;
+
+	pick.offer = offer;
+	pick.card = card;
+	pick.stay = session->stay;
+	send_message(session, SW_CHANNEL_SESSION, true, SW_MSG_CARD_PICK, &pick.base);
+}
+
 void swc_session_attack(struct swc_session *session, uint32_t actor_id)
 {
 	Sw__Attack attack = SW__ATTACK__INIT;

@@ -66,6 +66,7 @@ void swc_session_find_ground(struct swc_session *session);
 
 void swc_session_walk(struct swc_session *session, int dx, int dy);
 void swc_session_click(struct swc_session *session, uint32_t actor_id);
+void swc_session_pick(struct swc_session *session, uint32_t offer, uint32_t card);
 void swc_session_attack(struct swc_session *session, uint32_t actor_id);
 void swc_session_pick_up(struct swc_session *session, uint32_t actor_id);
 void swc_session_move_item(struct swc_session *session, uint32_t from, uint32_t to, uint32_t count);

@@ -238,6 +238,36 @@ static enum swc_refusal on_trade(struct swc_session *session, const Sw__TradeSta
 	return SWC_REFUSAL_COUNT;
 }
 
+/* From here on the server moves it so fast. */
+static bool own_speed(struct swc_session *session, uint32_t speed_mm_per_s)
+{
+	if (speed_mm_per_s > SPEED_MM_MAX)
+		return false;
+	session->self.speed_mm_per_s = session->prediction.speed_mm_per_s = speed_mm_per_s;
+	return true;
+}
+
+static enum swc_refusal on_match(struct swc_session *session, const Sw__MatchState *message)
+{
+	struct swc_event event = {.type = SWC_EVENT_MATCH};
+
+	if (!session->joined)
+		return SWC_REFUSAL_OUT_OF_ORDER;
+	if (!own_speed(session, message->speed_mm_per_s))
+		return SWC_REFUSAL_OUT_OF_RANGE;
+	event.match = (struct swc_match){.phase = (uint32_t)message->phase,
+		.left_ms = message->left_ms,
+		.players = message->players,
+		.zone_x_mm = message->zone_x_mm,
+		.zone_y_mm = message->zone_y_mm,
+		.zone_radius_mm = message->zone_radius_mm,
+		.next_radius_mm = message->next_radius_mm,
+		.shrink_ms = message->shrink_ms,
+		.damage_per_s = message->damage_per_s};
+	emit(session, &event);
+	return SWC_REFUSAL_COUNT;
+}
+
 static enum swc_refusal on_trade_ended(struct swc_session *session, const Sw__TradeEnded *message)
 {
 	struct swc_event event = {.type = SWC_EVENT_TRADE_ENDED};
@@ -248,6 +278,73 @@ static enum swc_refusal on_trade_ended(struct swc_session *session, const Sw__Tr
 	event.trade_ended.reason = (uint32_t)message->reason;
 	event.trade_ended.partner = message->partner;
 	event.trade_ended.text = swc_trade_end_text((uint32_t)message->reason);
+	emit(session, &event);
+	return SWC_REFUSAL_COUNT;
+}
+
+static enum swc_refusal on_cards(struct swc_session *session, const Sw__CardOffer *message)
+{
+	struct swc_event event = {.type = SWC_EVENT_CARDS};
+	struct swc_card cards[SWC_CARDS_MAX] = {{0}};
+
+	if (!session->joined)
+		return SWC_REFUSAL_OUT_OF_ORDER;
+	if (!message->n_cards || message->n_cards > SWC_CARDS_MAX)
+		return SWC_REFUSAL_OUT_OF_RANGE;
+	for (size_t i = 0; i < message->n_cards; i++) {
+		const Sw__MatchCard *card = message->cards[i];
+
+		if (!text_fits(card->name, SWC_NAME_BYTES))
+			return SWC_REFUSAL_OUT_OF_RANGE;
+		cards[i].number = card->number;
+		cards[i].attack = card->attack;
+		cards[i].defence = card->defence;
+		cards[i].health = card->health;
+		cards[i].speed_permille = card->speed_permille;
+		copy_text(cards[i].name, sizeof(cards[i].name), card->name);
+	}
+	event.cards.offer = message->offer;
+	event.cards.left_ms = message->left_ms;
+	event.cards.count = (uint32_t)message->n_cards;
+	event.cards.card = cards;
+	emit(session, &event);
+	return SWC_REFUSAL_COUNT;
+}
+
+static enum swc_refusal on_taken(struct swc_session *session, const Sw__CardTaken *message)
+{
+	struct swc_event event = {.type = SWC_EVENT_CARD_TAKEN};
+
+	if (!session->joined)
+		return SWC_REFUSAL_OUT_OF_ORDER;
+	if (!own_speed(session, message->speed_mm_per_s))
+		return SWC_REFUSAL_OUT_OF_RANGE;
+	event.card_taken.offer = message->offer;
+	event.card_taken.card = message->card;
+	event.card_taken.by_default = message->by_default;
+	emit(session, &event);
+	return SWC_REFUSAL_COUNT;
+}
+
+static enum swc_refusal on_result(struct swc_session *session, const Sw__MatchResult *message)
+{
+	struct swc_event event = {.type = SWC_EVENT_RESULT};
+	struct swc_rank ranks[SWC_RANKS_MAX];
+
+	if (!session->joined)
+		return SWC_REFUSAL_OUT_OF_ORDER;
+	if (message->n_ranks > SWC_RANKS_MAX)
+		return SWC_REFUSAL_OUT_OF_RANGE;
+	for (size_t i = 0; i < message->n_ranks; i++) {
+		if (!text_fits(message->ranks[i]->name, SWC_NAME_BYTES))
+			return SWC_REFUSAL_OUT_OF_RANGE;
+		ranks[i].place = message->ranks[i]->place;
+		ranks[i].actor_id = message->ranks[i]->actor_id;
+		copy_text(ranks[i].name, sizeof(ranks[i].name), message->ranks[i]->name);
+	}
+	event.result.draw = message->draw;
+	event.result.count = (uint32_t)message->n_ranks;
+	event.result.rank = ranks;
 	emit(session, &event);
 	return SWC_REFUSAL_COUNT;
 }
@@ -443,6 +540,10 @@ HANDLER(combat, Sw__CombatEvents)
 HANDLER(inventory, Sw__Inventory)
 HANDLER(trade, Sw__TradeState)
 HANDLER(trade_ended, Sw__TradeEnded)
+HANDLER(match, Sw__MatchState)
+HANDLER(cards, Sw__CardOffer)
+HANDLER(taken, Sw__CardTaken)
+HANDLER(result, Sw__MatchResult)
 
 static const struct {
 	uint8_t type, channel;
@@ -461,6 +562,10 @@ static const struct {
 	{SW_MSG_TRADE_STATE, SW_CHANNEL_SESSION, &sw__trade_state__descriptor, handle_trade},
 	{SW_MSG_TRADE_ENDED, SW_CHANNEL_SESSION, &sw__trade_ended__descriptor, handle_trade_ended},
 	{SW_MSG_COMBAT, SW_CHANNEL_EVENTS, &sw__combat_events__descriptor, handle_combat},
+	{SW_MSG_MATCH_STATE, SW_CHANNEL_SESSION, &sw__match_state__descriptor, handle_match},
+	{SW_MSG_CARD_OFFER, SW_CHANNEL_SESSION, &sw__card_offer__descriptor, handle_cards},
+	{SW_MSG_CARD_TAKEN, SW_CHANNEL_SESSION, &sw__card_taken__descriptor, handle_taken},
+	{SW_MSG_MATCH_RESULT, SW_CHANNEL_SESSION, &sw__match_result__descriptor, handle_result},
 	{SW_MSG_ACTION_REFUSED, SW_CHANNEL_SESSION, &sw__action_refused__descriptor, handle_denied},
 };
 

@@ -272,6 +272,14 @@ int swc_click(struct swc_client *client, uint32_t actor_id)
 	return 0;
 }
 
+int swc_pick(struct swc_client *client, uint32_t offer, uint32_t card)
+{
+	if (client->session.state != SWC_PLAYING)
+		return -ENOTCONN;
+	swc_session_pick(&client->session, offer, card);
+	return 0;
+}
+
 int swc_attack(struct swc_client *client, uint32_t actor_id)
 {
 	if (client->session.state != SWC_PLAYING)

@@ -170,8 +170,42 @@ enum swc_event_type {
 	SWC_EVENT_ACTION_DENIED, /* .denied */
 	SWC_EVENT_COMBAT,        /* .combat: a blow that one sees */
 	SWC_EVENT_INVENTORY,     /* .inventory: all that the character has, anew */
+	SWC_EVENT_MATCH,         /* .match: how the room's match stands */
+	SWC_EVENT_CARDS,         /* .cards: choose one with swc_pick */
+	SWC_EVENT_CARD_TAKEN,    /* .card_taken */
+	SWC_EVENT_RESULT,        /* .result: the match is over */
 	SWC_EVENT_DISCONNECTED,  /* .disconnected; the last event */
 };
+
+/* How a match stands, docs/protocol.md: MatchState. */
+struct swc_match {
+	uint32_t phase; /* enum swc_match_phase, or a newer server's */
+	uint32_t left_ms, players;
+	int32_t zone_x_mm, zone_y_mm;
+	uint32_t zone_radius_mm, next_radius_mm, shrink_ms, damage_per_s;
+};
+
+enum swc_match_phase {
+	SWC_MATCH_NONE,
+	SWC_MATCH_WAITING,
+	SWC_MATCH_COUNTDOWN,
+	SWC_MATCH_FIGHT,
+	SWC_MATCH_OVER
+};
+
+struct swc_card {
+	uint32_t number;
+	uint32_t attack, defence, health, speed_permille;
+	char name[SWC_NAME_BYTES];
+};
+
+struct swc_rank {
+	uint32_t place, actor_id;
+	char name[SWC_NAME_BYTES];
+};
+
+#define SWC_CARDS_MAX 8u
+#define SWC_RANKS_MAX 256u
 
 /* Pointers are valid during the call only. Strings are UTF-8 with a final NUL; control characters
  * are left in, so filter before a terminal sees them. */
@@ -234,6 +268,20 @@ struct swc_event {
 			uint32_t reason; /* ActionRefusal of client.proto */
 			const char *text;
 		} denied;
+		struct swc_match match;
+		struct {
+			uint32_t offer, left_ms, count;
+			const struct swc_card *card; /* [count] */
+		} cards;
+		struct {
+			uint32_t offer, card; /* its number */
+			bool by_default;
+		} card_taken;
+		struct {
+			bool draw;
+			uint32_t count;
+			const struct swc_rank *rank; /* [count], the first place first */
+		} result;
 		struct {
 			uint32_t reason; /* enum sw_disconnect_reason; 0 if timed_out or we left */
 			const char *text;
@@ -351,6 +399,10 @@ int swc_trade_offer(struct swc_client *client, uint32_t trade, uint32_t slot, ui
 int swc_trade_offer_gold(struct swc_client *client, uint32_t trade, int64_t gold);
 int swc_trade_confirm(struct swc_client *client, uint32_t trade, uint32_t version);
 int swc_trade_cancel(struct swc_client *client, uint32_t trade); /* or decline */
+
+/* Choose a card of the offer that a CARDS event brought. The answer is CARD_TAKEN or ACTION_DENIED.
+ * Returns -ENOTCONN before JOINED and after the end. */
+int swc_pick(struct swc_client *client, uint32_t offer, uint32_t card);
 
 /* Leave in good order: what was sent before is delivered, then ENet disconnects. DISCONNECTED
  * follows. Calling it again does nothing. */

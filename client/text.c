@@ -120,6 +120,12 @@ const char *swc_denied_text(uint32_t reason)
 		return "a bag has no room for it";
 	case SW__ACTION_REFUSAL__TRADE_TOO_MUCH_GOLD:
 		return "nobody can own so much gold";
+	case SW__ACTION_REFUSAL__NOT_BEGUN:
+		return "the match has not begun, or is over";
+	case SW__ACTION_REFUSAL__NO_OFFER:
+		return "no card is offered now";
+	case SW__ACTION_REFUSAL__NO_SUCH_CARD:
+		return "that card was not offered";
 	case SW__ACTION_REFUSAL__ACTION_REFUSAL_NONE:
 	default:
 		return "a reason that this client does not know";

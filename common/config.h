@@ -51,6 +51,7 @@ struct config_map {
 	uint32_t monsters;
 	char rule[MAP_NAME_BYTES];     /* of a room: its match rule */
 	uint32_t match_s, empty_s;     /* for the rule: how long a match lasts, or an empty room */
+	uint32_t start_players, start_wait_s, countdown_s; /* for the rule battle */
 	char file[CONFIG_PATH_BYTES]; /* Tiled map, relative to the content folder; may be empty */
 	char script[CONFIG_PATH_BYTES]; /* Lua file, relative to the content folder; may be empty */
 };

@@ -46,7 +46,12 @@ enum sw_channel {
 	X(TRADE_CONFIRM, 0x52, TradeConfirm, CLIENT)                                               \
 	X(TRADE_CANCEL, 0x53, TradeCancel, CLIENT)                                                 \
 	X(TRADE_STATE, 0x54, TradeState, SERVER)                                                   \
-	X(TRADE_ENDED, 0x55, TradeEnded, SERVER)
+	X(TRADE_ENDED, 0x55, TradeEnded, SERVER)                                                           \
+	X(MATCH_STATE, 0x60, MatchState, SERVER)                                                   \
+	X(CARD_OFFER, 0x61, CardOffer, SERVER)                                                     \
+	X(CARD_PICK, 0x62, CardPick, CLIENT)                                                       \
+	X(CARD_TAKEN, 0x63, CardTaken, SERVER)                                                     \
+	X(MATCH_RESULT, 0x64, MatchResult, SERVER)
 
 #define SW_MESSAGE_ENUM(name, value, message, who) SW_MSG_##name = value,
 enum sw_message_type { SW_MESSAGE_TYPES(SW_MESSAGE_ENUM) };

@@ -4,6 +4,7 @@
 #include "simulation/bag.h"
 #include "simulation/combat.h"
 #include "simulation/loot.h"
+#include "simulation/match/match.h"
 #include "simulation/npc.h"
 #include "simulation/send.h"
 #include "simulation/trading.h"
@@ -44,6 +45,9 @@ uint32_t sim_action_do(struct sim_shard *s, struct sim_map *m, const struct sim_
 		return cost;
 	sim_player(m, action->slot)->actions--;
 	switch (action->type) {
+	case SW_MSG_CARD_PICK:
+		refusal = sim_match_pick(m, action->slot, action->offer, action->card);
+		break;
 	case SW_MSG_ATTACK:
 		refusal = sim_attack(m, action->slot, action->actor_id);
 		cost += SIM_COST_BLOW;

@@ -183,6 +183,22 @@ static enum sim_parse parse_pick_up(ProtobufCAllocator *allocator, const uint8_t
 	return SIM_PARSE_OK;
 }
 
+static enum sim_parse parse_pick(ProtobufCAllocator *allocator, const uint8_t *bytes,
+	uint32_t count, struct sim_client_message *out)
+{
+	const Sw__CardPick *pick;
+
+	if (count > SIM_ACTION_BYTES_MAX)
+		return SIM_PARSE_OVERSIZE;
+	pick = sw__card_pick__unpack(allocator, count, bytes);
+	if (!pick)
+		return SIM_PARSE_UNDECODABLE;
+	out->offer = pick->offer;
+	out->card = pick->card;
+	out->stay = pick->stay;
+	return SIM_PARSE_OK;
+}
+
 static enum sim_parse parse_move_item(ProtobufCAllocator *allocator, const uint8_t *bytes,
 	uint32_t count, struct sim_client_message *out)
 {
@@ -305,6 +321,8 @@ static parse_fn *action_parser(uint8_t type)
 		return parse_trade_confirm;
 	case SW_MSG_TRADE_CANCEL:
 		return parse_trade_cancel;
+	case SW_MSG_CARD_PICK:
+		return parse_pick;
 	default:
 		return NULL;
 	}

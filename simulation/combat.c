@@ -21,11 +21,12 @@
 void sim_body_player(struct sim_map *m, uint32_t slot, bool heal)
 {
 	const struct sim_level *level = sim_game_level(m->game, m->purses[slot].experience);
+	const struct sim_player *p = sim_player(m, slot);
 	struct sim_body *body = &m->bodies[slot];
 	uint32_t attack = level->attack, defence = 0;
 	uint32_t range_mm = SIM_FIST_RANGE_MM, cooldown_ms = SIM_FIST_COOLDOWN_MS;
 
-	body->health_max = level->health;
+	body->health_max = level->health + p->boost.health;
 	for (uint32_t i = COMMIT_BAG_SLOTS; i < COMMIT_SLOTS_MAX; i++) {
 		const struct sim_stack *stack = &m->bags[slot].stack[i];
 		const struct sim_item *item =
@@ -40,6 +41,8 @@ void sim_body_player(struct sim_map *m, uint32_t slot, bool heal)
 			cooldown_ms = item->cooldown_ms;
 		}
 	}
+	attack += p->boost.attack;
+	defence += p->boost.defence;
 	body->attack = (uint16_t)(attack < UINT16_MAX ? attack : UINT16_MAX);
 	body->defence = (uint16_t)(defence < UINT16_MAX ? defence : UINT16_MAX);
 	body->range_mm = range_mm;
@@ -97,6 +100,8 @@ uint32_t sim_attack(struct sim_map *m, uint32_t slot, uint32_t actor_id)
 		return SW__ACTION_REFUSAL__NOT_READY;
 	if (!body->health)
 		return SW__ACTION_REFUSAL__DEAD;
+	if (m->match.hold)
+		return SW__ACTION_REFUSAL__NOT_BEGUN;
 	/* As for a click: who is not in view does not exist for this client. */
 	if (target == SIM_NONE || (target != slot && !sim_knows(m, slot, target)))
 		return SW__ACTION_REFUSAL__NO_SUCH_ACTOR;
@@ -240,7 +245,7 @@ static uint32_t player_second(struct sim_map *m, uint32_t slot)
 	if (!sim_is_present(m, slot))
 		return SIM_COST_SLOT;
 	sim_commit_gains(m, slot);
-	if (body->health == body->health_max)
+	if (body->health == body->health_max || m->match.mortal)
 		return SIM_COST_SLOT;
 	if (!body->health) {
 		if ((int32_t)(m->beat - body->back_beat) < 0)

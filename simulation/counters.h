@@ -48,6 +48,12 @@
 	X(GROUND_FULL, "ground_full", "drop refused: no place on the ground is free") \
 	X(NOT_KEPT, "not_kept", "action refused by the database")
 
+/* The same in matches; they follow those of trades. */
+#define SIM_MATCH_REFUSALS(X)                                                                      \
+	X(NOT_BEGUN,     "not_begun",     "attack refused: the match has not begun, or is over")   \
+	X(NO_OFFER,      "no_offer",      "card refused: none is offered to this player now")      \
+	X(NO_SUCH_CARD,  "no_such_card",  "card refused: it was not among those offered")
+
 #define SIM_COUNTERS(X)                                                                            \
 	X(PLAYERS,            "players",            COUNTER_GAUGE, "players on this shard's maps")                        \
 	X(TICKS,              "ticks",              COUNTER_SUM,   "map ticks run")                                       \
@@ -63,6 +69,13 @@
 	X(ROUTES_CHECKED,     "routes_checked",     COUNTER_SUM,   "routes told again, so that a peer the dataplane no longer has is found") \
 	X(TRANSFERS,          "transfers",          COUNTER_SUM,   "players that left for another map of the node")       \
 	X(PORTALS,            "portals",            COUNTER_SUM,   "... of them through portals")                         \
+	X(MATCHES,            "matches",            COUNTER_SUM,   "matches that came to a result")                       \
+	X(CARDS_PICKED,       "cards_picked",       COUNTER_SUM,   "cards chosen by their player")                        \
+	X(CARDS_GIVEN,        "cards_given",        COUNTER_SUM,   "cards given because no choice came in time")          \
+	X(RESULTS,            "results",            COUNTER_SUM,   "match results of players that were kept")             \
+	X(RESULTS_RETRIED,    "results_retried",    COUNTER_SUM,   "match results asked again: the world thread could not keep them") \
+	X(RESULTS_LOST,       "results_lost",       COUNTER_SUM,   "match results given up: refused, or not kept in time") \
+	X(RESULTS_STALE,      "results_stale",      COUNTER_SUM,   "answers to match results that nobody waits for")      \
 	X(INSTANCES_OPENED,   "instances_opened",   COUNTER_SUM,   "map instances taken over")                            \
 	X(INSTANCES_ENDED,    "instances_ended",    COUNTER_SUM,   "rooms that ended and were handed back")               \
 	X(PACKETS,            "packets",            COUNTER_SUM,   "client messages received")                            \
@@ -120,6 +133,7 @@ enum sim_counter {
 	SIM_PARSE_REFUSALS(SIM_PARSE_COUNTER_ENUM)
 	SIM_ACTION_REFUSALS(SIM_REFUSED_COUNTER_ENUM)
 	TRADE_REFUSALS(SIM_TRADE_REFUSED_COUNTER_ENUM)
+	SIM_MATCH_REFUSALS(SIM_REFUSED_COUNTER_ENUM)
 	TRADE_ENDS(SIM_TRADE_COUNTER_ENUM)
 	SIM_COUNTER_COUNT
 };

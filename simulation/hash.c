@@ -1,6 +1,7 @@
 /* The state hash: everything that decides what happens next, and nothing of metrics or memory. */
 #include "simulation/hash.h"
 
+#include "simulation/match/match.h"
 #include "simulation/state.h"
 
 static uint64_t mix(uint64_t hash, uint64_t value)
@@ -34,6 +35,7 @@ static uint64_t hash_player(uint64_t h, const struct sim_map *m, uint32_t slot)
 	h = mix(h, (uint64_t)p->stay << 4 | (uint64_t)p->route_ended << 3 |
 			   (uint64_t)p->transferring << 2 | (uint64_t)p->leave_wanted << 1 |
 			   p->peer_gone);
+	h = mix(h, (uint64_t)p->speed_mm_per_s << 32 | p->boost.attack << 16 | p->boost.defence);
 	h = mix(h, (uint64_t)p->portal_beat << 16 | (uint64_t)p->portal << 1 | p->turned_back);
 	h = mix(h, (uint64_t)p->view_sequence << 32 | p->rotate);
 	h = mix(h, (uint64_t)(uint32_t)p->saved_x_mm << 32 | (uint32_t)p->saved_y_mm);
@@ -71,11 +73,27 @@ static uint64_t hash_fights(uint64_t h, const struct sim_map *m, uint32_t part, 
 	return h;
 }
 
+/* The rule's state is hashed as it lies: rules keep it without padding. */
+static uint64_t hash_match(uint64_t h, const struct sim_map *m)
+{
+	const uint8_t *state = m->match.state;
+
+	h = mix(h, m->match.serial);
+	h = mix(h, (uint64_t)m->match.hold << 2 | (uint64_t)m->match.pvp << 1 | m->match.mortal);
+	for (uint32_t i = 0; i < m->match.rule->state_bytes; i++)
+		h = mix(h, state[i]);
+	for (uint32_t i = 0; i < m->match.result_count; i++)
+		h = mix(h, (uint64_t)m->match.results[i].state << 32 | m->match.results[i].place);
+	return h;
+}
+
 uint64_t sim_hash_map(const struct sim_map *m, uint32_t part, uint32_t parts)
 {
 	uint64_t h = mix(m->random, (uint64_t)m->id << 32 | (uint32_t)m->match.ending << 2 |
 					    (uint32_t)m->match.closing << 1 | m->match.locked);
 
+	if (m->match.rule && !part)
+		h = hash_match(h, m);
 	h = mix(h, (uint64_t)m->tick << 32 | m->beat);
 	h = mix(h, m->due_ns);
 	h = mix(h, (uint64_t)m->stage << 40 | (uint64_t)m->step << 32 | m->cursor);

@@ -8,6 +8,7 @@
 #include "simulation/instance.h"
 #include "simulation/life.h"
 #include "simulation/list.h"
+#include "simulation/match/match.h"
 #include "simulation/send.h"
 #include "simulation/transfer.h"
 #include "proto/client.pb-c.h"
@@ -88,6 +89,8 @@ static void take_action(struct sim_shard *s, struct sim_map *m, uint32_t slot,
 		.to = message->to,
 		.count = message->item_count,
 		.trade = message->trade,
+		.offer = message->offer,
+		.card = message->card,
 	};
 }
 
@@ -273,7 +276,8 @@ static uint32_t from_world(struct sim_shard *s, const struct msg *message)
 		struct msg_commit_result answer;
 
 		memcpy(&answer, msg_payload(message), sizeof(answer));
-		sim_commit_answered(s, &answer);
+		if (!sim_results_answered(s, &answer))
+			sim_commit_answered(s, &answer);
 		return SIM_COST_MESSAGE;
 	}
 	if (message->type != MSG_DETAIL_RESULT ||

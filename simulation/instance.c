@@ -100,8 +100,12 @@ static void lay_out_map(struct layout *l, struct sim_map *m)
 	m->order = take(l, players * sizeof(*m->order));                         /* P x 4 B */
 	m->picked = take(l, slots * sizeof(*m->picked));                         /* E x 4 B */
 	m->actions = take(l, (size_t)m->actions_max * sizeof(*m->actions));      /* 2 P x 16 B */
-	if (m->match.rule)
+	if (m->match.rule) {
 		m->match.state = take(l, m->match.rule->state_bytes); /* the rule's own */
+		m->match.results =
+			take(l, m->match.rule->players_max *
+					sizeof(*m->match.results)); /* of each player 48 B */
+	}
 }
 
 /* m->npc_slots is known: the script has been loaded. */
@@ -291,8 +295,10 @@ void sim_map_open(struct sim_shard *s, struct sim_map *m)
 	counter_put(&m->gauges->players, 0);
 	counter_put(&m->gauges->tick_end_ns, 0);
 	counter_put(&s->gauges.instances, s->map_count);
-	if (m->match.rule)
+	if (m->match.rule) {
+		m->match.serial = sim_random(&m->random) >> 1 | 1; /* a bigint there */
 		m->match.rule->opened(m, m->match.state);
+	}
 	sim_count(s, SIM_INSTANCES_OPENED, 1);
 }
 
@@ -349,6 +355,17 @@ static int read_definition(
 		snprintf(error, error_bytes, "map %s: there is no match rule \"%s\", but %s",
 			map->name, map->rule, sim_match_rule_names());
 		return -EINVAL;
+	}
+	if (map->kind == CONFIG_MAP_ROOM) {
+		uint32_t most = sim_match_rule_find(map->rule)->players_max;
+
+		if (most && (map->players_max > most || map->start_players > map->players_max)) {
+			snprintf(error, error_bytes,
+				"map %s: players_max is %u and start_players %u, allowed for the "
+				"rule %s are up to %u, and no more to start than there may be",
+				map->name, map->players_max, map->start_players, map->rule, most);
+			return -EINVAL;
+		}
 	}
 	if (!map->script[0])
 		return 0;

@@ -102,6 +102,7 @@ uint32_t sim_join_begin(struct sim_shard *s, uint64_t peer, const struct msg_pla
 		.return_y_mm = join->return_y_mm,
 		.return_heading = join->return_heading,
 		.back_reason = join->back_reason,
+		.speed_mm_per_s = SIM_WALK_MM_PER_S,
 		.rescan = true,
 		.input_credit = SIM_INPUT_BANK,
 	};
@@ -243,7 +244,7 @@ static bool tell_joined(struct sim_shard *s, struct sim_map *m, uint32_t slot)
 	joined.heading = e->heading;
 	joined.tick = m->tick;
 	joined.tick_hz = m->config.tick_hz;
-	joined.speed_mm_per_s = SIM_WALK_MM_PER_S;
+	joined.speed_mm_per_s = sim_player(m, slot)->speed_mm_per_s;
 	joined.stay = sim_player(m, slot)->stay;
 	joined.ground_hash = m->rules.ground ? m->rules.ground->hash : 0;
 	joined.radius_mm = m->rules.radius_mm;

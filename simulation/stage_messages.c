@@ -28,7 +28,8 @@ static uint32_t apply_inputs(struct sim_shard *s, struct sim_map *m, uint32_t sl
 	while (credit && p->input_count) {
 		uint32_t i = p->input_head;
 
-		sim_entity_walk(m, slot, SIM_WALK_MM_PER_S, p->input_dx[i], p->input_dy[i]);
+		sim_entity_walk(m, slot, m->match.hold ? 0 : p->speed_mm_per_s, p->input_dx[i],
+			p->input_dy[i]);
 		p->applied_sequence = p->input_sequence[i];
 		p->input_head = (uint8_t)((i + 1) % SIM_INPUT_QUEUE);
 		p->input_count--;

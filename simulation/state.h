@@ -116,6 +116,11 @@ enum {
 
 enum sim_detail { SIM_DETAIL_WANTED, SIM_DETAIL_ASKED, SIM_DETAIL_ARRIVED, SIM_DETAIL_READY };
 
+/* What a match adds to its players. */
+struct sim_boost {
+	uint32_t attack, defence, health, speed_permille;
+};
+
 struct sim_player {
 	uint64_t peer;
 	uint64_t session;
@@ -160,6 +165,8 @@ struct sim_player {
 	int32_t join_x_mm, join_y_mm; /* where to be placed; when transferring, on the next map */
 	uint16_t join_heading;
 	bool join_has_position;
+	uint32_t speed_mm_per_s;
+	struct sim_boost boost;
 	uint8_t portal;   /* it stands in: number + 1; 0: in none */
 	bool turned_back; /* no portal takes it before portal_beat */
 	uint32_t portal_beat;
@@ -295,6 +302,7 @@ struct sim_action {
 	uint32_t actor_id;
 	uint32_t from, to, count; /* of slots */
 	struct sim_trade_words trade;
+	uint32_t offer, card; /* CARD_PICK */
 };
 
 /* A first-in first-out list of player slots, linked through a field of the player. */
@@ -305,13 +313,26 @@ struct sim_list {
 struct sim_match_rule;
 struct sim_portal;
 
+/* A player's place in a match, on its way to the database. */
+struct sim_result {
+	uint64_t character_id, epoch;
+	uint32_t realm_id, place;
+	uint32_t next_beat, give_up_beat;
+	uint8_t state; /* match/results.c */
+};
+
 /* A room's match (match/match.h). */
 struct sim_match {
 	const struct sim_match_rule *rule; /* NULL: a persistent map */
 	void *state;                       /* [rule->state_bytes], zero when the room opens */
 	bool locked, closing, ending;
-	bool over;       /* ended, and nobody is left: to be retired */
-	bool pvp;        /* the rule's: players may attack players */
+	bool over;                  /* ended, and nobody is left: to be retired */
+	bool pvp;                   /* the rule's: players may attack players */
+	bool hold;                  /* the rule's: nobody moves or strikes */
+	bool mortal;                /* the rule's: the dead stay dead, and nobody mends */
+	struct sim_result *results; /* [rule->players_max] */
+	uint32_t result_count;
+	uint64_t serial; /* of the match, in the database */
 	uint8_t told;    /* enum instance_state that control knows */
 	uint32_t cursor; /* players are sent home from this slot on */
 };

@@ -223,6 +223,53 @@ static void read_inventory(struct test_client *c, const uint8_t *bytes, uint32_t
 	sw__inventory__free_unpacked(inventory, NULL);
 }
 
+static void read_match(struct test_client *c, uint8_t type, const uint8_t *bytes, uint32_t count)
+{
+	if (type == SW_MSG_MATCH_STATE) {
+		Sw__MatchState *state = sw__match_state__unpack(NULL, count, bytes);
+
+		assert_non_null(state);
+		c->match_phase = (uint32_t)state->phase;
+		c->speed_mm_per_s = state->speed_mm_per_s;
+		c->zone_radius_mm = state->zone_radius_mm;
+		c->match_states++;
+		sw__match_state__free_unpacked(state, NULL);
+	} else if (type == SW_MSG_CARD_OFFER) {
+		Sw__CardOffer *offer = sw__card_offer__unpack(NULL, count, bytes);
+
+		assert_non_null(offer);
+		c->offer = offer->offer;
+		c->offers++;
+		c->card_count = (uint32_t)offer->n_cards;
+		for (uint32_t i = 0; i < c->card_count && i < 8; i++)
+			c->cards[i] = offer->cards[i]->number;
+		sw__card_offer__free_unpacked(offer, NULL);
+	} else if (type == SW_MSG_CARD_TAKEN) {
+		Sw__CardTaken *taken = sw__card_taken__unpack(NULL, count, bytes);
+
+		assert_non_null(taken);
+		c->card_taken = taken->card;
+		c->cards_taken++;
+		c->cards_given += (uint32_t)taken->by_default;
+		c->speed_mm_per_s = taken->speed_mm_per_s;
+		sw__card_taken__free_unpacked(taken, NULL);
+	} else {
+		Sw__MatchResult *result = sw__match_result__unpack(NULL, count, bytes);
+
+		assert_non_null(result);
+		c->results++;
+		c->draw = result->draw;
+		c->ranked = (uint32_t)result->n_ranks;
+		c->winners = c->place = 0;
+		for (uint32_t i = 0; i < c->ranked; i++) {
+			c->winners += result->ranks[i]->place == 1;
+			if (result->ranks[i]->actor_id == c->actor_id)
+				c->place = result->ranks[i]->place;
+		}
+		sw__match_result__free_unpacked(result, NULL);
+	}
+}
+
 static void read_send(struct test_shard *t, struct test_client *c, const struct msg *m)
 {
 	const uint8_t *bytes = msg_payload(m) + 1;
@@ -254,6 +301,15 @@ static void read_send(struct test_shard *t, struct test_client *c, const struct 
 	case SW_MSG_INVENTORY:
 		assert_int_equal(m->channel, SW_CHANNEL_SESSION);
 		read_inventory(c, bytes, count);
+		break;
+	case SW_MSG_MATCH_STATE:
+	case SW_MSG_CARD_OFFER:
+	case SW_MSG_CARD_TAKEN:
+	case SW_MSG_MATCH_RESULT:
+		assert_int_equal(m->channel, SW_CHANNEL_SESSION);
+		assert_int_equal(m->flags, MSG_SEND_RELIABLE);
+		assert_true(c->joins); /* Joined comes first */
+		read_match(c, msg_payload(m)[0], bytes, count);
 		break;
 	case SW_MSG_COMBAT:
 		assert_int_equal(m->channel, SW_CHANNEL_EVENTS);
@@ -536,12 +592,33 @@ void test_answer_commits(struct test_shard *t, enum commit_result result, bool l
 	t->held_count = 0;
 }
 
+static void take_result(struct test_shard *t, const struct msg *m)
+{
+	struct msg_commit_result result = {.result = t->result_answer};
+	struct msg answer[3];
+
+	memcpy(&t->result_commit, msg_payload(m), sizeof(t->result_commit));
+	memcpy(&t->result_op, msg_payload(m) + sizeof(t->result_commit), sizeof(t->result_op));
+	t->results_asked++;
+	if (t->result_answer == COMMIT_RESULT_COUNT)
+		return;
+	if (t->result_answer == COMMIT_RESULT_OK && t->place_count < 64)
+		t->places[t->place_count++] = (uint32_t)t->result_op.amount;
+	memcpy(result.request, t->result_commit.request, sizeof(result.request));
+	memcpy(msg_begin(answer, MSG_COMMIT_RESULT, 0, sizeof(result)), &result, sizeof(result));
+	assert_true(msg_ring_push(t->links.from_world, answer));
+}
+
 static void take_commit(struct test_shard *t, const struct msg *m)
 {
 	struct test_held held = {0};
 
 	assert_true(m->payload_bytes >= sizeof(held.commit));
 	memcpy(&held.commit, msg_payload(m), sizeof(held.commit));
+	if (msg_payload(m)[sizeof(held.commit)] == COMMIT_RESULT) {
+		take_result(t, m);
+		return;
+	}
 	assert_true(held.commit.ops >= 1 && held.commit.ops <= COMMIT_OPS_MAX);
 	assert_int_equal(
 		m->payload_bytes, sizeof(held.commit) + held.commit.ops * sizeof(held.op[0]));
@@ -767,6 +844,18 @@ void test_input(struct test_shard *t, uint32_t client, uint32_t first, uint32_t 
 	bytes[0] = SW_MSG_INPUT;
 	test_packet(t, client, SW_CHANNEL_WORLD, bytes,
 		1 + (uint32_t)sw__input_batch__pack(&message, bytes + 1));
+}
+
+void test_pick(struct test_shard *t, uint32_t client, uint32_t offer, uint32_t card)
+{
+	Sw__CardPick pick = SW__CARD_PICK__INIT;
+	uint8_t bytes[32] = {SW_MSG_CARD_PICK};
+
+	pick.offer = offer;
+	pick.card = card;
+	pick.stay = t->clients[client].stay;
+	test_packet(t, client, SW_CHANNEL_SESSION, bytes,
+		1 + (uint32_t)sw__card_pick__pack(&pick, bytes + 1));
 }
 
 void test_click(struct test_shard *t, uint32_t client, uint32_t actor_id)

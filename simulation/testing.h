@@ -28,6 +28,10 @@ struct test_client {
 	uint64_t ground_hash;
 	char map[MAP_NAME_BYTES];
 	bool detail;
+	uint32_t match_phase, match_states, speed_mm_per_s, zone_radius_mm, offer, offers;
+	uint32_t cards[8], card_count, card_taken, cards_taken, cards_given;
+	uint32_t results, place, winners, ranked; /* of MatchResult; place is one's own */
+	bool draw;
 	uint32_t refused_action, refused_reason, refusals;
 	int32_t x_mm, y_mm; /* own, by the last update */
 	uint32_t heading;
@@ -97,8 +101,12 @@ struct test_shard {
 	uint32_t routes, joined, left, refused, refused_reason, stopped;
 	uint64_t left_session;
 	uint32_t transfers;
-	struct msg_player_transfer transfer; /* the last one */
-	struct msg_instance instance;        /* the last state of an instance */
+	struct msg_player_transfer transfer;   /* the last one */
+	struct msg_instance instance;          /* the last state of an instance */
+	uint32_t results_asked, result_answer; /* enum commit_result; COMMIT_RESULT_COUNT: none */
+	struct msg_commit result_commit;       /* the last one, and its operation */
+	struct commit_op result_op;
+	uint32_t places[64], place_count; /* of all that were answered with OK */
 	uint32_t saves, leaving_saves, detail_queries;
 	struct msg_position_save last_save;
 	/* The order of what leaves the shard, as letters: R route, J Joined, j to control, S save,
@@ -143,6 +151,7 @@ void test_packet(
 /* An InputBatch of count equal inputs, sequences first.. */
 void test_input(struct test_shard *t, uint32_t client, uint32_t first, uint32_t count, int32_t dx,
 	int32_t dy);
+void test_pick(struct test_shard *t, uint32_t client, uint32_t offer, uint32_t card);
 void test_click(struct test_shard *t, uint32_t client, uint32_t actor_id);
 void test_pick_up(struct test_shard *t, uint32_t client, uint32_t actor_id);
 void test_move_item(

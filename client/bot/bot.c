@@ -72,6 +72,22 @@ static void on_event(void *ctx, struct swc_client *client, const struct swc_even
 			bot->silence_ns_max = bot->now_ns - bot->update_ns;
 		bot->update_ns = bot->now_ns;
 		break;
+	case SWC_EVENT_CARDS:
+		if (bot->options->pick)
+			swc_pick(client, event->cards.offer,
+				event->cards.card[event->cards.count - 1].number);
+		break;
+	case SWC_EVENT_CARD_TAKEN:
+		bot->cards++;
+		bot->cards_given += event->card_taken.by_default;
+		break;
+	case SWC_EVENT_RESULT:
+		bot->results++;
+		for (uint32_t i = 0; i < event->result.count; i++)
+			bot->wins += event->result.rank[i].place == 1 &&
+				     event->result.rank[i].actor_id == swc_self(client)->actor_id;
+		break;
+	case SWC_EVENT_MATCH:
 	case SWC_EVENT_CHANGED:
 	case SWC_EVENT_INVENTORY:
 	case SWC_EVENT_TRADE:
@@ -319,6 +335,8 @@ static const char *wrong(const struct bot *bot)
 		return "saw too few players come";
 	if (bot->joins < options->expect_moves + 1)
 		return "changed maps too seldom";
+	if (bot->results < options->expect_results)
+		return "was told too few results";
 	if (!bot->index && options->click && !bot->has_dialogue)
 		return "got no answer from the NPC";
 	if (bot->mismatch[0])

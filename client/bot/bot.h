@@ -26,6 +26,7 @@ struct bot {
 	uint32_t joins;                             /* maps joined on this connection */
 	int32_t first_x_mm, first_y_mm;             /* where it joined the first of them */
 	bool died;
+	uint32_t cards, cards_given, results, wins; /* in battles */
 	/* clicking */
 	uint32_t npc_actor;
 	uint64_t click_ns; /* when it may click (again) */

@@ -18,6 +18,8 @@
 	X("connects-per-s", connects_per_s, 1, 1000000, "bots started a second (50)")              \
 	X("expect-enters", expect_enters, 0, UINT32_MAX, "each bot must see so many come")         \
 	X("expect-moves", expect_moves, 0, 1000000, "each bot must change maps so often")          \
+	X("expect-results", expect_results, 0, 1000000,                                            \
+		"each bot must be told so many matches' results")                                  \
 	X("expect-leaves", expect_leaves, 0, UINT32_MAX, "all together must see so many go")       \
 	X("protocol-version", protocol_version, 0, UINT32_MAX, "another than this client's")
 
@@ -40,6 +42,7 @@
 	X("expect-disconnect", disconnect, "REASON", "well if closed so, e.g. SERVER_STOPPING")
 
 #define FLAGS(X)                                                                                   \
+	X("pick", pick, "choose the last card of each offer in a battle")                          \
 	X("portals", portals, "all walk to the nearest portal, on each map they come to (--maps)") \
 	X("show", show, "draw the map around the first bot")                                       \
 	X("fight", fight, "attack monsters near, and pick up what lies near")                      \

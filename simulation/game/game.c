@@ -58,6 +58,22 @@ static const struct game_column level_columns[] = {
 	NEEDED(sim_level, attack, 1, 10000),
 };
 
+static const struct game_column card_columns[] = {
+	{"name", offsetof(struct sim_card, name), GAME_NAME, true, 0, 0, 0},
+	NEEDED(sim_card, number, 1, INT32_MAX),
+	NUMBER(sim_card, attack, 0, 1000, 0),
+	NUMBER(sim_card, defence, 0, 1000, 0),
+	NUMBER(sim_card, health, 0, 10000, 0),
+	NUMBER(sim_card, speed_permille, 0, 500, 0),
+};
+static const struct game_column stage_columns[] = {
+	NEEDED(sim_battle_stage, at_s, 0, 86400),
+	NEEDED(sim_battle_stage, radius_permille, 0, 3000),
+	NUMBER(sim_battle_stage, shrink_s, 0, 3600, 0),
+	NUMBER(sim_battle_stage, damage, 0, 1000000, 0),
+	NUMBER(sim_battle_stage, pick_s, 0, 60, 0),
+};
+
 static const struct game_table item_table = {"items", COLUMNS(item_columns),
 	sizeof(struct sim_item), offsetof(struct sim_item, line)};
 static const struct game_table kind_table = {"monsters", COLUMNS(kind_columns),
@@ -66,6 +82,10 @@ static const struct game_table drop_table = {"loot", COLUMNS(drop_columns),
 	sizeof(struct sim_drop), offsetof(struct sim_drop, line)};
 static const struct game_table level_table = {"levels", COLUMNS(level_columns),
 	sizeof(struct sim_level), offsetof(struct sim_level, line)};
+static const struct game_table card_table = {"cards", COLUMNS(card_columns),
+	sizeof(struct sim_card), offsetof(struct sim_card, line)};
+static const struct game_table stage_table = {"battle", COLUMNS(stage_columns),
+	sizeof(struct sim_battle_stage), offsetof(struct sim_battle_stage, line)};
 /* clang-format on */
 
 static const struct sim_monster_kind plain = {.name = SIM_KIND_PLAIN_NAME,
@@ -76,9 +96,9 @@ static const struct sim_monster_kind plain = {.name = SIM_KIND_PLAIN_NAME,
 	.leash_mm = 30000};
 static const struct sim_level first_level = {.level = 1, .health = 100, .attack = 10};
 
-enum { ITEMS, KINDS, DROPS, LEVELS, FILES };
+enum { ITEMS, KINDS, DROPS, LEVELS, CARDS, STAGES, FILES };
 static const char *const file_names[FILES] = {
-	"items.yaml", "monsters.yaml", "loot.yaml", "levels.yaml"};
+	"items.yaml", "monsters.yaml", "loot.yaml", "levels.yaml", "cards.yaml", "battle.yaml"};
 
 struct loader {
 	struct sim_game *game;
@@ -258,6 +278,33 @@ static void check_levels(struct loader *l)
 	}
 }
 
+static void check_battle(struct loader *l)
+{
+	const struct sim_game *game = l->game;
+
+	for (uint32_t i = 1; i < game->card_count; i++)
+		if (game->cards[i].number <= game->cards[i - 1].number)
+			config_fault_add(&l->faults[CARDS], game->cards[i].line,
+				"cards: number is %u, allowed is more than %u: they go up",
+				game->cards[i].number, game->cards[i - 1].number);
+	for (uint32_t i = 1; i < game->stage_count; i++) {
+		const struct sim_battle_stage *stage = &game->stages[i], *last = stage - 1;
+		uint32_t busy_s = last->shrink_s > last->pick_s ? last->shrink_s : last->pick_s;
+
+		if (stage->at_s <= last->at_s + busy_s)
+			config_fault_add(&l->faults[STAGES], stage->line,
+				"battle: at_s is %u, allowed is more than %u: when the stage "
+				"before "
+				"is done",
+				stage->at_s, last->at_s + busy_s);
+		if (stage->radius_permille > last->radius_permille)
+			config_fault_add(&l->faults[STAGES], stage->line,
+				"battle: radius_permille is %u, allowed is up to %u: the zone only "
+				"shrinks",
+				stage->radius_permille, last->radius_permille);
+	}
+}
+
 /* ---- what is always there ---- */
 
 /* SIM_KIND_PLAIN comes first, the file's or ours. */
@@ -305,6 +352,8 @@ static bool load(struct loader *l, const char *folder)
 		read_rows(l, KINDS, &kind_table, (void **)&game->kinds, &game->kind_count);
 	read_rows(l, DROPS, &drop_table, (void **)&game->drops, &game->drop_count);
 	read_rows(l, LEVELS, &level_table, (void **)&game->levels, &game->level_count);
+	read_rows(l, CARDS, &card_table, (void **)&game->cards, &game->card_count);
+	read_rows(l, STAGES, &stage_table, (void **)&game->stages, &game->stage_count);
 	if (!add_plain(game) || !add_level(game)) {
 		config_fault_add(&l->faults[KINDS], 1, "(file): no memory");
 		return false;
@@ -313,6 +362,7 @@ static bool load(struct loader *l, const char *folder)
 	check_drops(l);
 	check_kinds(l);
 	check_levels(l);
+	check_battle(l);
 	for (uint32_t i = 0; i < FILES; i++)
 		faults += l->faults[i].count;
 	return !faults;
@@ -349,6 +399,8 @@ void sim_game_free(struct sim_game *game)
 	free(game->kinds);
 	free(game->drops);
 	free(game->levels);
+	free(game->cards);
+	free(game->stages);
 	free(game);
 }
 

@@ -1,10 +1,10 @@
 /* game: what the game's items, monsters, loot and levels are: data files, read once at set-up and
  * shared read-only by all instances, shards and threads.
  *
- * Four files in the content folder, each a list of rows under one key (docs/content.md: Game data):
- * items.yaml, monsters.yaml, loot.yaml, levels.yaml. A file that is not there is an empty list, so
- * that a map can be walked on without any: there is always the kind SIM_KIND_PLAIN, harmless, which
- * a row of that name replaces, and always a level 1.
+ * Six files in the content folder, each a list of rows under one key (docs/content.md: Game data):
+ * items.yaml, monsters.yaml, loot.yaml, levels.yaml, cards.yaml, battle.yaml. A file that is not
+ * there is an empty list, so that a map can be walked on without any: there is always the kind
+ * SIM_KIND_PLAIN, harmless, which a row of that name replaces, and always a level 1.
  *
  * A file is never trusted: every field has a range, and names that one file uses of another are
  * looked up. All faults of all files are said at once, "file:line: where: what, what is allowed".
@@ -77,12 +77,33 @@ struct sim_level {
 	uint32_t health, attack;
 };
 
+/* A card of a battle: what it adds for the rest of the match. */
+struct sim_card {
+	char name[SIM_GAME_NAME_BYTES];
+	uint32_t line;
+	uint32_t number; /* on the wire; never 0 */
+	uint32_t attack, defence, health, speed_permille;
+};
+
+/* A stage of a battle. */
+struct sim_battle_stage {
+	uint32_t line;
+	uint32_t at_s;            /* of the fight */
+	uint32_t radius_permille; /* of half the map's shorter side: what the zone shrinks to */
+	uint32_t shrink_s;        /* ... within this time */
+	uint32_t damage;          /* a second outside of it, from here on */
+	uint32_t pick_s;          /* cards are offered for so long; 0: none */
+};
+
 struct sim_game {
-	struct sim_item *items;         /* [item_count] by number */
-	struct sim_monster_kind *kinds; /* [kind_count], SIM_KIND_PLAIN first */
-	struct sim_drop *drops;         /* [drop_count] by table */
-	struct sim_level *levels;       /* [level_count] 1, 2, 3 ... */
+	struct sim_item *items;          /* [item_count] by number */
+	struct sim_monster_kind *kinds;  /* [kind_count], SIM_KIND_PLAIN first */
+	struct sim_drop *drops;          /* [drop_count] by table */
+	struct sim_level *levels;        /* [level_count] 1, 2, 3 ... */
+	struct sim_card *cards;          /* [card_count] by number */
+	struct sim_battle_stage *stages; /* [stage_count] by time */
 	uint32_t item_count, kind_count, drop_count, level_count;
+	uint32_t card_count, stage_count;
 	uint8_t kinds_known; /* monsters.yaml was there: a kind it does not name is a fault */
 };
 

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "proto/client.pb-c.h"
 #include "simulation/transfer.h"
 
 /* Players sent home in a tick: each costs a save, a route and three messages. */
@@ -60,6 +61,15 @@ uint32_t sim_match_refuses(const struct sim_map *m, bool returning)
 	return 0;
 }
 
+uint32_t sim_match_pick(struct sim_map *m, uint32_t slot, uint32_t offer, uint32_t card)
+{
+	const struct sim_match_rule *rule = m->match.rule;
+
+	if (!rule || !rule->pick || m->match.ending)
+		return SW__ACTION_REFUSAL__NO_OFFER;
+	return rule->pick(m, m->match.state, slot, offer, card);
+}
+
 /* A few each tick, so that a full room's end is no long tick. */
 static uint32_t send_home(struct sim_map *m)
 {
@@ -82,17 +92,23 @@ static uint32_t send_home(struct sim_map *m)
 
 uint32_t sim_match_tick(struct sim_shard *s, struct sim_map *m)
 {
-	if (!m->match.rule || s->stopping)
+	uint32_t cost;
+
+	if (!m->match.rule)
 		return 0;
+	cost = sim_results_step(s, m);
+	if (s->stopping)
+		return cost;
 	if (!m->match.ending)
-		return m->match.rule->tick(m, m->match.state);
-	return m->players ? send_home(m) : 0;
+		return cost + m->match.rule->tick(m, m->match.state);
+	return cost + (m->players ? send_home(m) : 0);
 }
 
 /* Nobody is there, and nobody's slot is still spoken of. */
 static bool is_empty(const struct sim_map *m)
 {
-	return !m->players && !m->life.count && !m->lazy.count && !m->arrived.count;
+	return !m->players && !m->life.count && !m->lazy.count && !m->arrived.count &&
+	       sim_results_settled(m);
 }
 
 bool sim_match_tell(struct sim_shard *s, uint32_t id, enum instance_state state)

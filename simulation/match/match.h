@@ -15,6 +15,8 @@
 
 struct sim_match_rule {
 	const char *name;     /* maps[].rule */
+	uint32_t number;      /* in the database; never another's, and never 0 */
+	uint32_t players_max; /* most of one room whose results are kept; 0: it keeps none */
 	uint32_t state_bytes; /* of the rule's state, zeroed before opened */
 	/* The room has come to its shard; nobody is in it. Its config is in m->config. */
 	void (*opened)(struct sim_map *m, void *state);
@@ -26,12 +28,15 @@ struct sim_match_rule {
 	/* Once a tick, before NPCs and monsters. Returns what it cost (costs.h); a rule with work
 	 * for many spreads it over ticks. Not called any more once the match has ended. */
 	uint32_t (*tick)(struct sim_map *m, void *state);
+	/* A player chooses a card. Returns an ActionRefusal. NULL: the rule offers none. */
+	uint32_t (*pick)(
+		struct sim_map *m, void *state, uint32_t slot, uint32_t offer, uint32_t card);
 	/* sim_match_end was called: the last word, while everybody is still there. */
 	void (*ended)(struct sim_map *m, void *state);
 };
 
 /* X(rule): the variables sim_match_<rule>, in files of this folder */
-#define SIM_MATCH_RULES(X)      X(timed)
+#define SIM_MATCH_RULES(X)      X(timed) X(battle)
 #define SIM_MATCH_DECLARE(rule) extern const struct sim_match_rule sim_match_##rule;
 SIM_MATCH_RULES(SIM_MATCH_DECLARE)
 
@@ -50,7 +55,30 @@ void sim_match_close(struct sim_map *m);
  * room ends when the last has left. Whom the rule sends elsewhere itself goes there. */
 void sim_match_end(struct sim_map *m);
 
+/* Whose result it is; the rule notes it while the player is there. */
+struct sim_match_who {
+	uint64_t character_id, epoch;
+	uint32_t realm_id, pad;
+};
+struct sim_match_who sim_match_who(const struct sim_map *m, uint32_t slot);
+/* Keeps a player's place in the match, durably and once: asks the world thread, again when it
+ * cannot, for SIM_RESULT_WAIT_S at most, after which it is counted as lost. The room does not end
+ * before that is settled. At most once for each player, rule->players_max in all. */
+#define SIM_RESULT_WAIT_S  30u
+#define SIM_RESULT_AGAIN_S 2u
+void sim_match_result(struct sim_map *m, const struct sim_match_who *who, uint32_t place);
+
 /* ---- for the shard ---- */
+
+/* Stage 5. Returns an ActionRefusal. */
+uint32_t sim_match_pick(struct sim_map *m, uint32_t slot, uint32_t offer, uint32_t card);
+/* Stage 6: asks for results that are due. Returns the cost. */
+uint32_t sim_results_step(struct sim_shard *s, struct sim_map *m);
+/* Whether all results are kept or given up. */
+bool sim_results_settled(const struct sim_map *m);
+struct msg_commit_result;
+/* The ring's drain. Returns whether the answer is to a result. */
+bool sim_results_answered(struct sim_shard *s, const struct msg_commit_result *answer);
 
 /* Stage 6: the rule's tick, or the way home. Returns the cost. */
 uint32_t sim_match_tick(struct sim_shard *s, struct sim_map *m);

@@ -52,6 +52,7 @@ static void ended(struct sim_map *m, void *state)
 
 const struct sim_match_rule sim_match_timed = {
 	.name = "timed",
+	.number = 1,
 	.state_bytes = sizeof(struct timed),
 	.opened = opened,
 	.joined = joined,

@@ -42,6 +42,7 @@ class Client:
         self.action_refused = []
         self.blows = 0
         self.inventory = None
+        self.match, self.cards = None, None
         self.view = {}
         self.view_sequence = 0
         self.view_of_last_stay = False
@@ -169,6 +170,18 @@ class Client:
 
     def on_Inventory(self, got):
         self.inventory = {stack["slot"]: stack for stack in got["stacks"]}
+
+    def on_MatchState(self, got):
+        self.match = got
+
+    def on_CardOffer(self, got):
+        self.cards = got
+
+    def on_CardTaken(self, got):
+        self.cards = None
+
+    def on_MatchResult(self, got):
+        self.match = None
 
     def on_ActionRefused(self, got):
         self.action_refused.append((got["action"], got["reason"]))
