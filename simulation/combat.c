@@ -9,7 +9,6 @@
 #include "simulation/loot.h"
 #include "simulation/monster.h"
 #include "simulation/portal.h"
-#include "simulation/portal.h"
 #include "simulation/random.h"
 #include "simulation/rules/combat.h"
 #include "simulation/view.h"
@@ -233,7 +232,6 @@ static void player_back(struct sim_map *m, uint32_t slot)
 	sim_body_player(m, slot, true);
 	m->bodies[slot].hurt_beat = m->beat;
 	p->tell |= SIM_TELL_STATUS;
-	sim_portal_arrive(m, slot);
 	sim_view_renew(m, slot);
 	sim_count(m->shard, SIM_PLAYERS_BACK, 1);
 }

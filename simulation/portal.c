@@ -20,7 +20,7 @@ static void list_spawns(const struct sw_ground *ground, FILE *errors)
 {
 	for (uint32_t i = 0; ground && i < ground->spawn_count; i++)
 		fprintf(errors, "%s%s", i ? ", " : "", ground->spawns[i].name);
-	fputs(ground && ground->spawn_count ? "\n" : "none: it has no file\n", errors);
+	fputs(!ground ? "none: it has no file\n" : ground->spawn_count ? "\n" : "none\n", errors);
 }
 
 static bool portal_find(const struct sw_config *config, struct sw_ground *const *grounds,
