@@ -158,6 +158,15 @@ void test_move_item(
 	struct test_shard *t, uint32_t client, uint32_t from, uint32_t to, uint32_t count);
 void test_drop_item(struct test_shard *t, uint32_t client, uint32_t slot, uint32_t count);
 void test_attack(struct test_shard *t, uint32_t client, uint32_t actor_id);
+void test_trade_ask(struct test_shard *t, uint32_t client, uint32_t actor_id);
+/* Of the trade that the client was told of last. */
+void test_trade_offer(
+	struct test_shard *t, uint32_t client, uint32_t kind, uint32_t slot, int64_t amount);
+void test_trade_confirm(struct test_shard *t, uint32_t client, uint32_t version);
+void test_trade_cancel(struct test_shard *t, uint32_t client);
+
+/* For testing*.c: a letter of t->order. */
+void test_note(struct test_shard *t, char what);
 
 uint64_t test_counter(const struct test_shard *t, uint32_t counter);
 

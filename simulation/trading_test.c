@@ -70,67 +70,15 @@ static void start(struct test_shard *t)
 	test_run(t, 200);
 }
 
-/* ---- messages ---- */
-
-static void send_words(
-	struct test_shard *t, uint32_t client, uint8_t type, const ProtobufCMessage *message)
-{
-	uint8_t bytes[64] = {type};
-
-	test_packet(t, client, SW_CHANNEL_SESSION, bytes,
-		1 + (uint32_t)protobuf_c_message_pack(message, bytes + 1));
-}
-
-static void ask(struct test_shard *t, uint32_t client, uint32_t actor_id)
-{
-	Sw__TradeRequest request = SW__TRADE_REQUEST__INIT;
-
-	request.actor_id = actor_id;
-	request.stay = t->clients[client].stay;
-	send_words(t, client, SW_MSG_TRADE_REQUEST, &request.base);
-}
-
-static void offer(
-	struct test_shard *t, uint32_t client, uint32_t kind, uint32_t slot, int64_t amount)
-{
-	Sw__TradeOffer message = SW__TRADE_OFFER__INIT;
-
-	message.trade = t->clients[client].trade;
-	message.stay = t->clients[client].stay;
-	message.kind = (Sw__TradeOfferKind)kind;
-	message.slot = slot;
-	message.amount = amount;
-	send_words(t, client, SW_MSG_TRADE_OFFER, &message.base);
-}
-
-static void confirm(struct test_shard *t, uint32_t client, uint32_t version)
-{
-	Sw__TradeConfirm message = SW__TRADE_CONFIRM__INIT;
-
-	message.trade = t->clients[client].trade;
-	message.stay = t->clients[client].stay;
-	message.version = version;
-	send_words(t, client, SW_MSG_TRADE_CONFIRM, &message.base);
-}
-
-static void cancel(struct test_shard *t, uint32_t client)
-{
-	Sw__TradeCancel message = SW__TRADE_CANCEL__INIT;
-
-	message.trade = t->clients[client].trade;
-	message.stay = t->clients[client].stay;
-	send_words(t, client, SW_MSG_TRADE_CANCEL, &message.base);
-}
-
 static void open_trade(struct test_shard *t)
 {
-	ask(t, ANN, t->clients[BOB].actor_id);
+	test_trade_ask(t, ANN, t->clients[BOB].actor_id);
 	test_run(t, 100);
 	assert_int_equal(t->clients[ANN].trade_phase, SW__TRADE_PHASE__PHASE_ASKED);
 	assert_false(t->clients[ANN].trade_asked);
 	assert_true(t->clients[BOB].trade_asked);
 	assert_int_equal(t->clients[BOB].trade_partner, t->clients[ANN].actor_id);
-	ask(t, BOB, t->clients[ANN].actor_id);
+	test_trade_ask(t, BOB, t->clients[ANN].actor_id);
 	test_run(t, 100);
 	assert_int_equal(t->clients[ANN].trade_phase, SW__TRADE_PHASE__PHASE_OPEN);
 	assert_int_equal(t->clients[BOB].trade_phase, SW__TRADE_PHASE__PHASE_OPEN);
@@ -139,14 +87,14 @@ static void open_trade(struct test_shard *t)
 /* Five gel and the club against seven gold, up to the commit. */
 static void agree(struct test_shard *t)
 {
-	offer(t, ANN, TRADE_OFFER_ITEM, 0, 5);
-	offer(t, ANN, TRADE_OFFER_ITEM, 1, 1);
-	offer(t, BOB, TRADE_OFFER_GOLD, 0, 7);
+	test_trade_offer(t, ANN, TRADE_OFFER_ITEM, 0, 5);
+	test_trade_offer(t, ANN, TRADE_OFFER_ITEM, 1, 1);
+	test_trade_offer(t, BOB, TRADE_OFFER_GOLD, 0, 7);
 	test_run(t, 100);
 	assert_int_equal(t->clients[BOB].trade_items[1], 2);
 	assert_int_equal(t->clients[ANN].trade_gold[1], 7);
-	confirm(t, ANN, t->clients[ANN].trade_version);
-	confirm(t, BOB, t->clients[BOB].trade_version);
+	test_trade_confirm(t, ANN, t->clients[ANN].trade_version);
+	test_trade_confirm(t, BOB, t->clients[BOB].trade_version);
 	test_run(t, 100);
 }
 
@@ -227,17 +175,17 @@ static void refused_by_the_database(void **state)
 
 static void nobody_there(struct test_shard *t)
 {
-	ask(t, ANN, 12345);
+	test_trade_ask(t, ANN, 12345);
 }
 
 static void nobody(struct test_shard *t)
 {
-	ask(t, ANN, 0);
+	test_trade_ask(t, ANN, 0);
 }
 
 static void oneself(struct test_shard *t)
 {
-	ask(t, ANN, t->clients[ANN].actor_id);
+	test_trade_ask(t, ANN, t->clients[ANN].actor_id);
 }
 
 static void a_monster(struct test_shard *t)
@@ -247,66 +195,66 @@ static void a_monster(struct test_shard *t)
 	map_of(t)->entities[slot].x_mm = map_of(t)->entities[slot].y_mm = 51000;
 	sim_entity_touch(map_of(t), slot);
 	test_run(t, 100);
-	ask(t, ANN, map_of(t)->entities[slot].wire_id);
+	test_trade_ask(t, ANN, map_of(t)->entities[slot].wire_id);
 }
 
 static void far_away(struct test_shard *t)
 {
-	ask(t, ANN, t->clients[FAR].actor_id);
+	test_trade_ask(t, ANN, t->clients[FAR].actor_id);
 }
 
 static void busy(struct test_shard *t)
 {
 	open_trade(t);
-	ask(t, ANN, t->clients[CAT].actor_id);
+	test_trade_ask(t, ANN, t->clients[CAT].actor_id);
 }
 
 static void partner_busy(struct test_shard *t)
 {
-	ask(t, BOB, t->clients[CAT].actor_id);
+	test_trade_ask(t, BOB, t->clients[CAT].actor_id);
 	test_run(t, 100);
-	ask(t, ANN, t->clients[CAT].actor_id);
+	test_trade_ask(t, ANN, t->clients[CAT].actor_id);
 }
 
 static void dead_partner(struct test_shard *t)
 {
 	map_of(t)->bodies[slot_of(t, BOB)].health = 0;
 	map_of(t)->bodies[slot_of(t, BOB)].back_beat = map_of(t)->beat + 1000;
-	ask(t, ANN, t->clients[BOB].actor_id);
+	test_trade_ask(t, ANN, t->clients[BOB].actor_id);
 }
 
 static void dead_self(struct test_shard *t)
 {
 	map_of(t)->bodies[slot_of(t, ANN)].health = 0;
 	map_of(t)->bodies[slot_of(t, ANN)].back_beat = map_of(t)->beat + 1000;
-	ask(t, ANN, t->clients[BOB].actor_id);
+	test_trade_ask(t, ANN, t->clients[BOB].actor_id);
 }
 
 static void loading(struct test_shard *t)
 {
 	sim_player(map_of(t), slot_of(t, ANN))->detail = SIM_DETAIL_ASKED;
-	ask(t, ANN, t->clients[BOB].actor_id);
+	test_trade_ask(t, ANN, t->clients[BOB].actor_id);
 }
 
 static void partner_loading(struct test_shard *t)
 {
 	sim_player(map_of(t), slot_of(t, BOB))->detail = SIM_DETAIL_ASKED;
-	ask(t, ANN, t->clients[BOB].actor_id);
+	test_trade_ask(t, ANN, t->clients[BOB].actor_id);
 }
 
 static void not_accepted(struct test_shard *t)
 {
-	ask(t, ANN, t->clients[BOB].actor_id);
+	test_trade_ask(t, ANN, t->clients[BOB].actor_id);
 	test_run(t, 100);
-	offer(t, ANN, TRADE_OFFER_ITEM, 0, 1);
+	test_trade_offer(t, ANN, TRADE_OFFER_ITEM, 0, 1);
 }
 
 static void ended(struct test_shard *t)
 {
 	open_trade(t);
-	cancel(t, BOB);
+	test_trade_cancel(t, BOB);
 	test_run(t, 100);
-	offer(t, ANN, TRADE_OFFER_ITEM, 0, 1);
+	test_trade_offer(t, ANN, TRADE_OFFER_ITEM, 0, 1);
 }
 
 static void somebody_elses(struct test_shard *t)
@@ -315,9 +263,9 @@ static void somebody_elses(struct test_shard *t)
 
 	open_trade(t);
 	id = t->clients[ANN].trade;
-	ask(t, CAT, t->clients[FAR].actor_id);
+	test_trade_ask(t, CAT, t->clients[FAR].actor_id);
 	t->clients[CAT].trade = id;
-	cancel(t, CAT);
+	test_trade_cancel(t, CAT);
 	test_run(t, 50);
 	t->clients[ANN].refused_reason = t->clients[CAT].refused_reason;
 }
@@ -325,87 +273,87 @@ static void somebody_elses(struct test_shard *t)
 static void kind(struct test_shard *t)
 {
 	open_trade(t);
-	offer(t, ANN, 9, 0, 1);
+	test_trade_offer(t, ANN, 9, 0, 1);
 }
 
 static void zero(struct test_shard *t)
 {
 	open_trade(t);
-	offer(t, ANN, TRADE_OFFER_ITEM, 0, 0);
+	test_trade_offer(t, ANN, TRADE_OFFER_ITEM, 0, 0);
 }
 
 static void negative(struct test_shard *t)
 {
 	open_trade(t);
-	offer(t, ANN, TRADE_OFFER_ITEM, 0, -3);
+	test_trade_offer(t, ANN, TRADE_OFFER_ITEM, 0, -3);
 }
 
 static void negative_gold(struct test_shard *t)
 {
 	open_trade(t);
-	offer(t, ANN, TRADE_OFFER_GOLD, 0, -3);
+	test_trade_offer(t, ANN, TRADE_OFFER_GOLD, 0, -3);
 }
 
 static void empty_slot(struct test_shard *t)
 {
 	open_trade(t);
-	offer(t, ANN, TRADE_OFFER_ITEM, 33, 1);
+	test_trade_offer(t, ANN, TRADE_OFFER_ITEM, 33, 1);
 }
 
 static void no_such_slot(struct test_shard *t)
 {
 	open_trade(t);
-	offer(t, ANN, TRADE_OFFER_ITEM, 4000000000u, 1);
+	test_trade_offer(t, ANN, TRADE_OFFER_ITEM, 4000000000u, 1);
 }
 
 static void worn(struct test_shard *t)
 {
 	open_trade(t);
-	offer(t, ANN, TRADE_OFFER_ITEM, COMMIT_EQUIP_FIRST, 1);
+	test_trade_offer(t, ANN, TRADE_OFFER_ITEM, COMMIT_EQUIP_FIRST, 1);
 }
 
 static void bound(struct test_shard *t)
 {
 	open_trade(t);
 	map_of(t)->bags[slot_of(t, ANN)].busy[0] |= 1;
-	offer(t, ANN, TRADE_OFFER_ITEM, 0, 1);
+	test_trade_offer(t, ANN, TRADE_OFFER_ITEM, 0, 1);
 }
 
 static void too_many(struct test_shard *t)
 {
 	open_trade(t);
-	offer(t, ANN, TRADE_OFFER_ITEM, 0, 6);
+	test_trade_offer(t, ANN, TRADE_OFFER_ITEM, 0, 6);
 }
 
 static void too_much(struct test_shard *t)
 {
 	open_trade(t);
-	offer(t, ANN, TRADE_OFFER_GOLD, 0, 21);
+	test_trade_offer(t, ANN, TRADE_OFFER_GOLD, 0, 21);
 }
 
 static void unknown_item(struct test_shard *t)
 {
 	open_trade(t);
-	offer(t, ANN, TRADE_OFFER_ITEM, 2, 1);
+	test_trade_offer(t, ANN, TRADE_OFFER_ITEM, 2, 1);
 }
 
 static void not_offered(struct test_shard *t)
 {
 	open_trade(t);
-	offer(t, ANN, TRADE_OFFER_TAKE_BACK, 0, 0);
+	test_trade_offer(t, ANN, TRADE_OFFER_TAKE_BACK, 0, 0);
 }
 
 static void nothing(struct test_shard *t)
 {
 	open_trade(t);
-	confirm(t, ANN, t->clients[ANN].trade_version);
+	test_trade_confirm(t, ANN, t->clients[ANN].trade_version);
 }
 
 static void old_version(struct test_shard *t)
 {
 	open_trade(t);
-	offer(t, BOB, TRADE_OFFER_GOLD, 0, 1);
-	confirm(t, ANN, t->clients[ANN].trade_version);
+	test_trade_offer(t, BOB, TRADE_OFFER_GOLD, 0, 1);
+	test_trade_confirm(t, ANN, t->clients[ANN].trade_version);
 }
 
 static void under_way(struct test_shard *t)
@@ -413,7 +361,7 @@ static void under_way(struct test_shard *t)
 	t->hold_commits = true;
 	open_trade(t);
 	agree(t);
-	cancel(t, ANN);
+	test_trade_cancel(t, ANN);
 }
 
 static void refused_by_name(void **state)
@@ -499,7 +447,7 @@ static void ends_are_told(void **state)
 		bob = slot_of(&t, BOB);
 		switch (rows[i].how) {
 		case 'c':
-			cancel(&t, BOB);
+			test_trade_cancel(&t, BOB);
 			break;
 		case 'g':
 			test_gone(&t, BOB);
@@ -590,26 +538,26 @@ static void act(struct test_shard *t, uint32_t who, uint64_t *seed)
 	switch (sim_random_below(seed, 12)) {
 	case 0:
 	case 1:
-		ask(t, who, t->clients[other].actor_id);
+		test_trade_ask(t, who, t->clients[other].actor_id);
 		break;
 	case 2:
 	case 3:
-		ask(t, who, c->trade_partner);
+		test_trade_ask(t, who, c->trade_partner);
 		break;
 	case 4:
 	case 5:
-		offer(t, who, TRADE_OFFER_ITEM, sim_random_below(seed, 12),
+		test_trade_offer(t, who, TRADE_OFFER_ITEM, sim_random_below(seed, 12),
 			1 + sim_random_below(seed, 3));
 		break;
 	case 6:
-		offer(t, who, TRADE_OFFER_GOLD, 0, sim_random_below(seed, 30));
+		test_trade_offer(t, who, TRADE_OFFER_GOLD, 0, sim_random_below(seed, 30));
 		break;
 	case 11:
 		if (!sim_random_below(seed, 4))
-			cancel(t, who);
+			test_trade_cancel(t, who);
 		break;
 	default:
-		confirm(t, who, c->trade_version);
+		test_trade_confirm(t, who, c->trade_version);
 	}
 }
 
