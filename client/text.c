@@ -126,6 +126,8 @@ const char *swc_denied_text(uint32_t reason)
 		return "no card is offered now";
 	case SW__ACTION_REFUSAL__NO_SUCH_CARD:
 		return "that card was not offered";
+	case SW__ACTION_REFUSAL__IN_MATCH:
+		return "nobody trades while a match is fought";
 	case SW__ACTION_REFUSAL__ACTION_REFUSAL_NONE:
 	default:
 		return "a reason that this client does not know";

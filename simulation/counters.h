@@ -52,7 +52,8 @@
 #define SIM_MATCH_REFUSALS(X)                                                                      \
 	X(NOT_BEGUN,     "not_begun",     "attack refused: the match has not begun, or is over")   \
 	X(NO_OFFER,      "no_offer",      "card refused: none is offered to this player now")      \
-	X(NO_SUCH_CARD,  "no_such_card",  "card refused: it was not among those offered")
+	X(NO_SUCH_CARD,  "no_such_card",  "card refused: it was not among those offered")      \
+	X(IN_MATCH,      "in_match",      "trade message refused: a match is fought here")
 
 #define SIM_COUNTERS(X)                                                                            \
 	X(PLAYERS,            "players",            COUNTER_GAUGE, "players on this shard's maps")                        \

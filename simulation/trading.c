@@ -119,6 +119,12 @@ static void settle(void *ctx, const struct trade *trade, uint32_t who, const str
 
 /* ---- where they are ---- */
 
+/* What one fights with is one's own, and nobody buys a life: not from the countdown on. */
+static bool in_match(const struct sim_map *m)
+{
+	return m->match.hold || m->match.pvp;
+}
+
 static enum trade_nearness nearness(void *ctx, uint32_t a, uint32_t b, bool open)
 {
 	const struct sim_map *m = ctx;
@@ -126,7 +132,7 @@ static enum trade_nearness nearness(void *ctx, uint32_t a, uint32_t b, bool open
 	int64_t dx = (int64_t)m->entities[a].x_mm - m->entities[b].x_mm;
 	int64_t dy = (int64_t)m->entities[a].y_mm - m->entities[b].y_mm;
 
-	if (!sim_is_present(m, a) || !sim_is_present(m, b) || !sim_is_alive(m, a) ||
+	if (in_match(m) || !sim_is_present(m, a) || !sim_is_present(m, b) || !sim_is_alive(m, a) ||
 		!sim_is_alive(m, b) || m->players_table[a].detail != SIM_DETAIL_READY ||
 		m->players_table[b].detail != SIM_DETAIL_READY)
 		return TRADE_GONE;
@@ -247,6 +253,8 @@ uint32_t sim_trade_do(struct sim_map *m, const struct sim_action *action, uint32
 		return SW__ACTION_REFUSAL__NOT_READY;
 	if (!sim_is_alive(m, player))
 		return SW__ACTION_REFUSAL__DEAD;
+	if (in_match(m))
+		return SW__ACTION_REFUSAL__IN_MATCH;
 	switch (action->type) {
 	case SW_MSG_TRADE_REQUEST:
 		other = ask(m, &ops, player, action->actor_id, &refusal);

@@ -3,10 +3,15 @@
  *   waiting    until start_players are there, or two and start_wait has passed since somebody came;
  *              a room that was empty for empty_time, or in which one waited for match_time, ends
  *   countdown  nobody moves or strikes, the doors are locked; back to waiting if fewer than two
- * stay fight      the doors are closed. Players may strike each other. The stages of battle.yaml
- * come at their times: the zone shrinks around the middle of the map, whoever is outside of it
- * loses health each second, cards are offered. Who dies or leaves has fallen. over       the
- * results are told and kept; after BATTLE_SHOW_S everybody goes home
+ *              stay
+ *   fight      the doors are closed. Players may strike each other. The stages of battle.yaml
+ *              come at their times: the zone shrinks around the middle of the map, whoever is
+ *              outside of it loses health each second, cards are offered. Who dies or leaves has
+ *              fallen.
+ *   over       the results are told and kept; after BATTLE_SHOW_S everybody goes home
+ *
+ * From the countdown on nobody trades: what one owns when it begins is what one fights with, and
+ * the fallen own it still.
  *
  * The fight ends when at most one is left, or after match_time. Places: who falls gets the number
  * of those still standing then, and one; who fall in the same tick share theirs. When the time is
@@ -17,6 +22,7 @@
 #include "proto/client.pb-c.h"
 #include "simulation/combat.h"
 #include "simulation/entity.h"
+#include "simulation/view.h"
 
 #define SECONDS_MAX 5u /* of the zone in one tick, after a pause of the map */
 
@@ -109,7 +115,7 @@ static void fallen_tick(struct sim_map *m, struct battle *b)
 		struct battle_fighter *fighter = &b->fighter[i];
 
 		/* Details that come late heal; the fallen stay dead. */
-		if (fighter->place && !fighter->left)
+		if (fighter->fallen && !fighter->left)
 			m->bodies[fighter->slot].health = 0;
 		else if (!fighter->place && !has_fallen(m, fighter))
 			alive++;
@@ -117,8 +123,10 @@ static void fallen_tick(struct sim_map *m, struct battle *b)
 	if (alive == b->alive)
 		return;
 	for (uint32_t i = 0; i < b->fighters; i++)
-		if (!b->fighter[i].place && has_fallen(m, &b->fighter[i]))
+		if (!b->fighter[i].place && has_fallen(m, &b->fighter[i])) {
+			b->fighter[i].fallen = 1;
 			give_place(m, &b->fighter[i], alive + 1);
+		}
 	b->alive = alive;
 	b->tell = 1;
 }
@@ -211,6 +219,7 @@ static uint32_t waiting_tick(struct sim_map *m, struct battle *b, uint64_t now_m
 static void add_fighter(struct sim_map *m, struct battle *b, uint32_t slot)
 {
 	struct battle_fighter *fighter = &b->fighter[b->fighters++];
+	uint32_t before = m->bodies[slot].health;
 
 	fighter->who = sim_match_who(m, slot);
 	fighter->slot = slot;
@@ -218,6 +227,8 @@ static void add_fighter(struct sim_map *m, struct battle *b, uint32_t slot)
 	memcpy(fighter->name, sim_player(m, slot)->name, sizeof(fighter->name));
 	sim_body_player(m, slot, true);
 	sim_player(m, slot)->tell |= SIM_TELL_STATUS;
+	if (m->bodies[slot].health != before)
+		sim_view_renew(m, slot); /* the others know it hurt, or dead */
 }
 
 static uint32_t countdown_tick(struct sim_map *m, struct battle *b, uint64_t now_ms)

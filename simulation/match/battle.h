@@ -14,6 +14,7 @@ struct battle_fighter {
 	struct sim_match_who who;
 	uint32_t slot, wire_id;
 	uint32_t place;                 /* 0: still in it */
+	uint32_t fallen;                /* it died; whoever stands at the end is alive, too */
 	uint32_t left;                  /* its slot is another's now, or nobody's */
 	uint32_t offered[BATTLE_CARDS]; /* of game->cards */
 	uint32_t offered_count;         /* 0: none, or chosen already */

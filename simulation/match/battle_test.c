@@ -1,4 +1,4 @@
-/* Proves the rule battle: when it begins and what nobody may do before; that the zone shrinks by
+/* Proves the rule battle: when it begins and what nobody may do before; that nobody trades in it; that the zone shrinks by
  * its stages and hurts who is outside, and nobody else; cards chosen, late, invalid and given;
  * places of those who fall, leave, or stand at the end, and a draw; that each result is asked to be
  * kept once, again when it could not be, and for a bounded time; that the room ends; and that one
@@ -169,6 +169,70 @@ static void it_waits_counts_down_and_begins(void **state)
 	end(&r);
 }
 
+/* Who was hurt, or dead, before it begins is whole then, and everybody knows. */
+static void all_begin_whole(void **state)
+{
+	struct test_client *c;
+	struct rig r;
+
+	(void)state;
+	start(&r, 3);
+	for (uint32_t i = 0; i < 3; i++)
+		come(&r, i, MIDDLE + (int32_t)i * 1000, MIDDLE);
+	c = r.t.clients;
+	sim_hurt(r.m, SIM_NONE, slot_of(&r, 1), 60);
+	sim_hurt(r.m, SIM_NONE, slot_of(&r, 2), 1000);
+	test_run(&r.t, 200);
+	assert_int_equal(c[0].match_phase, SW__MATCH_PHASE__COUNTDOWN);
+	assert_int_equal(c[0].seen_health[c[1].actor_id], 40);
+	assert_int_equal(c[0].seen_health[c[2].actor_id], 0);
+	run_to(&r, SW__MATCH_PHASE__FIGHT);
+	test_run(&r.t, 200);
+	for (uint32_t i = 1; i < 3; i++) {
+		assert_int_equal(health(&r, i), 100);
+		assert_int_equal(c[0].seen_health[c[i].actor_id], 100);
+		assert_int_equal(c[i].health, 100);
+	}
+	assert_int_equal(r.t.results_asked, 0);
+	end(&r);
+}
+
+/* A trade that was begun while they waited ends with the countdown; none begins before the end. */
+static void nobody_trades_in_a_match(void **state)
+{
+	static const uint32_t phases[] = {SW__MATCH_PHASE__COUNTDOWN, SW__MATCH_PHASE__FIGHT,
+		SW__MATCH_PHASE__OVER};
+	struct test_client *c;
+	struct rig r;
+
+	(void)state;
+	start(&r, 3);
+	come(&r, 0, MIDDLE, MIDDLE);
+	come(&r, 1, MIDDLE + 1000, MIDDLE);
+	c = r.t.clients;
+	test_trade_ask(&r.t, 0, c[1].actor_id);
+	test_run(&r.t, 150);
+	test_trade_ask(&r.t, 1, c[0].actor_id);
+	test_run(&r.t, 150);
+	assert_int_equal(c[0].match_phase, SW__MATCH_PHASE__WAITING);
+	assert_int_equal(c[1].trade_phase, SW__TRADE_PHASE__PHASE_OPEN);
+	for (uint32_t i = 0; i < sizeof(phases) / sizeof(phases[0]); i++) {
+		run_to(&r, phases[i]);
+		test_run(&r.t, 100);
+		assert_int_equal(c[0].trade_ends, 1);
+		assert_int_equal(c[1].trade_ends, 1);
+		assert_int_equal(c[1].trade_end, SW__TRADE_END_REASON__END_AWAY);
+		c[0].refused_reason = 0;
+		test_trade_ask(&r.t, 0, c[1].actor_id);
+		test_run(&r.t, 100);
+		assert_int_equal(c[0].refused_reason, SW__ACTION_REFUSAL__IN_MATCH);
+		assert_int_equal(test_counter(&r.t, SIM_REFUSED_IN_MATCH), i + 1);
+		if (phases[i] == SW__MATCH_PHASE__FIGHT)
+			sim_hurt(r.m, SIM_NONE, slot_of(&r, 1), 1000);
+	}
+	end(&r);
+}
+
 static void a_room_without_a_match_ends(void **state)
 {
 	struct rig r;
@@ -214,6 +278,7 @@ static void the_zone_shrinks_and_hurts(void **state)
 	assert_false(r.t.clients[0].draw);
 	assert_int_equal(health(&r, 1), 0);
 	test_run(&r.t, 500);
+	assert_int_equal(health(&r, 0), 100); /* who has won lives */
 	assert_int_equal(r.t.results_asked, 2);
 	assert_int_equal(r.t.places[0] * 10 + r.t.places[1], 21);
 	assert_int_equal(r.t.result_commit.reason, COMMIT_REASON_MATCH);
@@ -362,6 +427,9 @@ static void the_end_by_time_is_ranked(void **state)
 				fail_msg("row %zu: client %u has place %u", i, c,
 					r.t.clients[c].place);
 		assert_int_equal(r.t.clients[0].draw, rows[i].draw);
+		test_run(&r.t, 500);
+		for (uint32_t c = 0; c < 3; c++)
+			assert_int_equal(health(&r, c), 100 - rows[i].hurt[c]);
 		end(&r);
 	}
 }
@@ -485,6 +553,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(it_waits_counts_down_and_begins, with_stages),
+		cmocka_unit_test_setup(all_begin_whole, with_stages),
+		cmocka_unit_test_setup(nobody_trades_in_a_match, with_stages),
 		cmocka_unit_test_setup(a_room_without_a_match_ends, with_stages),
 		cmocka_unit_test_setup(the_zone_shrinks_and_hurts, with_stages),
 		cmocka_unit_test_setup(cards_are_chosen_or_given, with_stages),
