@@ -11,10 +11,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -24,51 +20,7 @@
 #include "simulation/instance.h"
 #include "simulation/random.h"
 #include "simulation/testing.h"
-
-void *__libc_malloc(size_t bytes);
-void *__libc_calloc(size_t count, size_t bytes);
-void *__libc_realloc(void *memory, size_t bytes);
-void *__libc_memalign(size_t alignment, size_t bytes);
-void __libc_free(void *memory);
-
-/* Of the thread: others may allocate meanwhile. */
-static _Thread_local bool quiet;
-
-static void allowed(void)
-{
-	if (quiet)
-		__builtin_trap();
-}
-
-void *malloc(size_t bytes)
-{
-	allowed();
-	return __libc_malloc(bytes);
-}
-
-void *calloc(size_t count, size_t bytes)
-{
-	allowed();
-	return __libc_calloc(count, bytes);
-}
-
-void *realloc(void *memory, size_t bytes)
-{
-	allowed();
-	return __libc_realloc(memory, bytes);
-}
-
-void *aligned_alloc(size_t alignment, size_t bytes)
-{
-	allowed();
-	return __libc_memalign(alignment, bytes);
-}
-
-void free(void *memory)
-{
-	allowed();
-	__libc_free(memory);
-}
+#include "simulation/testing_quiet.h"
 
 /* A busy life for a shard of 1,500 players; `before` and `after` surround its own work. */
 static void live(void (*before)(void), void (*after)(void))
@@ -112,46 +64,14 @@ static void live(void (*before)(void), void (*after)(void))
 	test_end(&t);
 }
 
-static void silence(void)
-{
-	quiet = true;
-}
-
-static void speak(void)
-{
-	quiet = false;
-}
-
 static void no_allocation(void **state)
 {
 	(void)state;
-	live(silence, speak);
+	live(test_silence, test_speak);
 }
 
 static void nothing(void)
 {
-}
-
-static void end_in_silence(void)
-{
-	syscall(SYS_exit_group, 0); /* all that is allowed; glibc's own would clean up before */
-}
-
-/* After this any system call but exit kills. A filter, not the strict mode, which would take the
- * cycle counter away too. */
-static void forbid_system_calls(void)
-{
-	struct sock_filter filter[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_exit_group, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
-	};
-	struct sock_fprog program = {sizeof(filter) / sizeof(filter[0]), filter};
-
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
-		prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
-		_exit(77);
 }
 
 static void no_system_call(void **state)
@@ -171,9 +91,9 @@ static void no_system_call(void **state)
 			test_join(&t, i, false, 0, 0);
 			test_input(&t, i, 1, 8, 100, 100);
 		}
-		forbid_system_calls();
+		test_forbid_system_calls();
 		test_run_holding(&t, 3000);
-		end_in_silence();
+		test_end_in_silence();
 	}
 	assert_int_equal(waitpid(child, &status, 0), child);
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
@@ -264,7 +184,7 @@ static uint64_t with_rooms(bool rooms, bool strict, uint64_t *room_ticks)
 		abort();
 	test_run_holding(&t, 10); /* the thread's own ids, once */
 	if (strict)
-		forbid_system_calls();
+		test_forbid_system_calls();
 	for (uint32_t round = 0; round < ROUNDS; round++) {
 		uint32_t id = instance_id(1 + round % 2, 1 + round / 2);
 		struct msg_player_join join = {.session = 9000 + round,
@@ -278,9 +198,9 @@ static uint64_t with_rooms(bool rooms, bool strict, uint64_t *room_ticks)
 			test_input(&t, i, round * 20 + 1, 8, 127, -30);
 		if (rooms)
 			atomic_store(&b.wanted, id);
-		quiet = true;
+		test_silence();
 		test_run_holding(&t, 50); /* while it is prepared */
-		quiet = false;
+		test_speak();
 		while (rooms && atomic_load(&b.built) != id)
 			; /* the clock of the shard stands: both runs tick alike */
 		if (rooms) {
@@ -288,14 +208,14 @@ static uint64_t with_rooms(bool rooms, bool strict, uint64_t *room_ticks)
 				sizeof(struct msg_instance));
 			push(&t, MSG_PLAYER_JOIN, &join, sizeof(join));
 		}
-		quiet = true;
+		test_silence();
 		test_run_holding(&t, 400);
-		quiet = false;
+		test_speak();
 		if (rooms)
 			push(&t, MSG_PLAYER_REMOVE, &leave, sizeof(leave));
-		quiet = true;
+		test_silence();
 		test_run_holding(&t, 2200); /* the room ends */
-		quiet = false;
+		test_speak();
 		if (!strict) {
 			test_read_world(&t);
 			test_read_dataplane(&t);
@@ -305,7 +225,7 @@ static uint64_t with_rooms(bool rooms, bool strict, uint64_t *room_ticks)
 	if (rooms && test_counter(&t, SIM_INSTANCES_ENDED) != ROUNDS)
 		abort();
 	if (strict)
-		end_in_silence();
+		test_end_in_silence();
 	atomic_store(&b.wanted, UINT32_MAX);
 	pthread_join(thread, NULL);
 	slices = test_counter(&t, SIM_SLICES);

@@ -3,12 +3,14 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
 #include "simulation/counters.h"
+#include "simulation/state.h"
 
 static uint32_t workers = 1; /* of the shard under test */
 
@@ -184,6 +186,27 @@ void test_stop(struct test_shard *t)
 
 	msg_begin(&message, MSG_SHARD_STOP, HANDLE_NONE, 0);
 	assert_true(msg_ring_push(t->links.from_control, &message));
+}
+
+void test_write(const char *folder, const char *name, const char *text)
+{
+	char path[128];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	file = fopen(path, "w");
+	assert_non_null(file);
+	fputs(text, file);
+	fclose(file);
+}
+
+uint32_t test_slot_of(const struct sim_map *m, uint32_t client)
+{
+	for (uint32_t slot = 0; slot < m->player_slots; slot++)
+		if (sim_is_present(m, slot) && m->players_table[slot].peer == test_peer(client))
+			return slot;
+	fail_msg("client %u is not there", client);
+	return 0;
 }
 
 uint64_t test_counter(const struct test_shard *t, uint32_t counter)

@@ -15,6 +15,8 @@
 #include "proto/message_types.h"
 #include "simulation/shard.h"
 
+struct sim_map;
+
 #define TEST_CLIENTS_MAX 4096u
 #define TEST_ACTORS_MAX  8192u /* wire ids below this are tracked */
 #define TEST_REASONS     32u
@@ -164,6 +166,11 @@ void test_trade_offer(
 	struct test_shard *t, uint32_t client, uint32_t kind, uint32_t slot, int64_t amount);
 void test_trade_confirm(struct test_shard *t, uint32_t client, uint32_t version);
 void test_trade_cancel(struct test_shard *t, uint32_t client);
+
+/* A file of a folder that the test has made. */
+void test_write(const char *folder, const char *name, const char *text);
+/* The player's slot on that map; fails if it is not there. */
+uint32_t test_slot_of(const struct sim_map *m, uint32_t client);
 
 /* For testing*.c: a letter of t->order. */
 void test_note(struct test_shard *t, char what);
