@@ -27,18 +27,6 @@ enum { GEL = 1, CLUB = 10, CAP = 20, GONE = 77 };
 
 static char folder[64];
 
-static void write_text(const char *name, const char *text)
-{
-	char path[128];
-	FILE *file;
-
-	snprintf(path, sizeof(path), "%s/%s", folder, name);
-	file = fopen(path, "w");
-	assert_non_null(file);
-	fputs(text, file);
-	fclose(file);
-}
-
 static struct sim_map *map_of(const struct test_shard *t)
 {
 	return t->shard->maps[0];
@@ -46,13 +34,7 @@ static struct sim_map *map_of(const struct test_shard *t)
 
 static uint32_t player_slot(const struct test_shard *t, uint32_t client)
 {
-	struct sim_map *m = map_of(t);
-
-	for (uint32_t slot = 0; slot < m->player_slots; slot++)
-		if (sim_is_present(m, slot) && m->players_table[slot].peer == test_peer(client))
-			return slot;
-	fail_msg("client %u is not there", client);
-	return 0;
+	return test_slot_of(map_of(t), client);
 }
 
 static uint32_t monster_slot(const struct test_shard *t)
@@ -724,17 +706,21 @@ int main(void)
 	strcpy(folder, "/tmp/sw_belongings_XXXXXX");
 	if (!mkdtemp(folder))
 		return 1;
-	write_text("items.yaml", "items:\n- {number: 1, name: gel, stack_max: 9}\n"
-				 "- {number: 10, name: club, slot: weapon, attack: 3, range_mm: "
-				 "3000, cooldown_ms: 500}\n"
-				 "- {number: 20, name: cap, slot: head, defence: 1}\n");
-	write_text("loot.yaml", "loot:\n- {table: g, item: gel, chance_permille: 1000, count_min: "
-				"2, count_max: 2}\n");
-	write_text("monsters.yaml", "monsters:\n- {name: wanderer, health: 30, speed_mm_per_s: 1, "
-				    "experience: 120, gold_min: 7,\n"
-				    "   gold_max: 7, loot: g}\n");
-	write_text("levels.yaml", "levels:\n- {level: 1, experience: 0, health: 80, attack: 10}\n"
-				  "- {level: 2, experience: 100, health: 90, attack: 10}\n");
+	test_write(folder, "items.yaml",
+		"items:\n- {number: 1, name: gel, stack_max: 9}\n"
+		"- {number: 10, name: club, slot: weapon, attack: 3, range_mm: "
+		"3000, cooldown_ms: 500}\n"
+		"- {number: 20, name: cap, slot: head, defence: 1}\n");
+	test_write(folder, "loot.yaml",
+		"loot:\n- {table: g, item: gel, chance_permille: 1000, count_min: "
+		"2, count_max: 2}\n");
+	test_write(folder, "monsters.yaml",
+		"monsters:\n- {name: wanderer, health: 30, speed_mm_per_s: 1, "
+		"experience: 120, gold_min: 7,\n"
+		"   gold_max: 7, loot: g}\n");
+	test_write(folder, "levels.yaml",
+		"levels:\n- {level: 1, experience: 0, health: 80, attack: 10}\n"
+		"- {level: 2, experience: 100, health: 90, attack: 10}\n");
 	failed = cmocka_run_group_tests_name("belongings", tests, NULL, NULL);
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		char path[128];

@@ -24,18 +24,6 @@
 
 static char folder[64];
 
-static void write_text(const char *name, const char *text)
-{
-	char path[128];
-	FILE *file;
-
-	snprintf(path, sizeof(path), "%s/%s", folder, name);
-	file = fopen(path, "w");
-	assert_non_null(file);
-	fputs(text, file);
-	fclose(file);
-}
-
 static void write_map(void)
 {
 	static char text[32768];
@@ -64,7 +52,7 @@ static void write_map(void)
 		      "{\"name\":\"kind\",\"type\":\"string\",\"value\":\"stump\"},"
 		      "{\"name\":\"respawn_s\",\"type\":\"int\",\"value\":2}]}]}]}");
 	fclose(file);
-	write_text("field.tmj", text);
+	test_write(folder, "field.tmj", text);
 }
 
 enum { WOLF, STUMP }; /* monsters of the map, in the order of the file */
@@ -86,13 +74,7 @@ static uint32_t monster_id(const struct test_shard *t, uint32_t i)
 
 static uint32_t player_slot(const struct test_shard *t, uint32_t client)
 {
-	struct sim_map *m = map_of(t);
-
-	for (uint32_t slot = 0; slot < m->player_slots; slot++)
-		if (sim_is_present(m, slot) && m->players_table[slot].peer == test_peer(client))
-			return slot;
-	fail_msg("client %u is not there", client);
-	return 0;
+	return test_slot_of(map_of(t), client);
 }
 
 static struct sim_body *body(const struct test_shard *t, uint32_t slot)
@@ -552,7 +534,7 @@ static void kinds_that_the_game_lacks_stop_the_start(void **state)
 	char error[1024] = "";
 
 	(void)state;
-	write_text("monsters.yaml", "monsters:\n- {name: stump, health: 1}\n- {name: x}\n");
+	test_write(folder, "monsters.yaml", "monsters:\n- {name: stump, health: 1}\n- {name: x}\n");
 	test_init(&t, 0, 10);
 	t.config.maps[0].width_m = t.config.maps[0].height_m = 0;
 	strcpy(t.config.simulation.content, folder);
@@ -560,7 +542,7 @@ static void kinds_that_the_game_lacks_stop_the_start(void **state)
 	t.links.workers = 1;
 	assert_null(sim_shard_new(&t.config, 0, &t.links, 1, t.now_ns, error, sizeof(error)));
 	assert_non_null(strstr(error, "monsters.yaml:3: monsters[1]: health is missing"));
-	write_text("monsters.yaml", "monsters:\n- {name: stump, health: 1}\n");
+	test_write(folder, "monsters.yaml", "monsters:\n- {name: stump, health: 1}\n");
 	assert_null(sim_shard_new(&t.config, 0, &t.links, 1, t.now_ns, error, sizeof(error)));
 	assert_non_null(strstr(error, "map meadow: field.tmj: there is no monster wolf"));
 }
@@ -586,8 +568,9 @@ int main(void)
 	if (!mkdtemp(folder))
 		return 1;
 	write_map();
-	write_text("levels.yaml", "levels:\n- {level: 1, experience: 0, health: 80, attack: 10}\n");
-	write_text("monsters.yaml",
+	test_write(folder, "levels.yaml",
+		"levels:\n- {level: 1, experience: 0, health: 80, attack: 10}\n");
+	test_write(folder, "monsters.yaml",
 		"monsters:\n"
 		"- {name: stump, health: 60, speed_mm_per_s: 1, experience: 5, gold_min: 7, "
 		"gold_max: 7}\n"

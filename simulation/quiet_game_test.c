@@ -29,18 +29,6 @@ struct rig {
 	uint64_t recorded; /* bytes */
 };
 
-static void open_instance(struct rig *r, uint32_t id)
-{
-	const struct msg_instance body = {id, INSTANCE_OPEN};
-	char error[256] = "";
-	struct msg message;
-
-	if (sim_instance_build(r->table, id, error, sizeof(error)))
-		fail_msg("%s", error);
-	memcpy(msg_begin(&message, MSG_INSTANCE_OPEN, 0, sizeof(body)), &body, sizeof(body));
-	assert_true(msg_ring_push(r->t.links.from_control, &message));
-}
-
 static void start(struct rig *r)
 {
 	char error[512] = "";
@@ -56,8 +44,8 @@ static void start(struct rig *r)
 	r->t.links.instances = r->table;
 	r->t.links.record = r->record;
 	test_start(&r->t, 1);
-	open_instance(r, TEST_GAME_MEADOW);
-	open_instance(r, TEST_GAME_ARENA);
+	test_open_instance(&r->t, TEST_GAME_MEADOW);
+	test_open_instance(&r->t, TEST_GAME_ARENA);
 }
 
 static void end(struct rig *r)

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "simulation/counters.h"
+#include "simulation/instance.h"
 #include "simulation/state.h"
 
 static uint32_t workers = 1; /* of the shard under test */
@@ -207,6 +208,19 @@ uint32_t test_slot_of(const struct sim_map *m, uint32_t client)
 			return slot;
 	fail_msg("client %u is not there", client);
 	return 0;
+}
+
+void test_open_instance(struct test_shard *t, uint32_t id)
+{
+	const struct msg_instance body = {id, INSTANCE_OPEN};
+	char error[256] = "";
+	struct msg message;
+
+	if (sim_instance_build(t->links.instances, id, error, sizeof(error)))
+		fail_msg("%s", error);
+	memcpy(msg_begin(&message, MSG_INSTANCE_OPEN, HANDLE_NONE, sizeof(body)), &body,
+		sizeof(body));
+	assert_true(msg_ring_push(t->links.from_control, &message));
 }
 
 uint64_t test_counter(const struct test_shard *t, uint32_t counter)

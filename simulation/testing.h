@@ -172,6 +172,9 @@ void test_write(const char *folder, const char *name, const char *text);
 /* The player's slot on that map; fails if it is not there. */
 uint32_t test_slot_of(const struct sim_map *m, uint32_t client);
 
+/* Builds an instance of t->links.instances, and hands it over. */
+void test_open_instance(struct test_shard *t, uint32_t id);
+
 /* For testing*.c: a letter of t->order. */
 void test_note(struct test_shard *t, char what);
 

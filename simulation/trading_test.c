@@ -35,13 +35,7 @@ static struct sim_map *map_of(const struct test_shard *t)
 
 static uint32_t slot_of(const struct test_shard *t, uint32_t client)
 {
-	struct sim_map *m = map_of(t);
-
-	for (uint32_t slot = 0; slot < m->player_slots; slot++)
-		if (sim_is_present(m, slot) && m->players_table[slot].peer == test_peer(client))
-			return slot;
-	fail_msg("client %u is not there", client);
-	return 0;
+	return test_slot_of(map_of(t), client);
 }
 
 static void begin(struct test_shard *t, uint32_t players)

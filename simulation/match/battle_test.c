@@ -1,8 +1,8 @@
-/* Proves the rule battle: when it begins and what nobody may do before; that nobody trades in it; that the zone shrinks by
- * its stages and hurts who is outside, and nobody else; cards chosen, late, invalid and given;
- * places of those who fall, leave, or stand at the end, and a draw; that each result is asked to be
- * kept once, again when it could not be, and for a bounded time; that the room ends; and that one
- * seed and log give one state. */
+/* Proves the rule battle: when it begins and what nobody may do before; that nobody trades in it;
+ * that the zone shrinks by its stages and hurts who is outside, and nobody else; cards chosen,
+ * late, invalid and given; places of those who fall, leave, or stand at the end, and a draw; that
+ * each result is asked to be kept once, again when it could not be, and for a bounded time; that
+ * the room ends; and that one seed and log give one state. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -29,23 +29,9 @@ struct rig {
 	struct sim_map *m;
 };
 
-static void write_file(const char *name, const char *text)
-{
-	char path[64];
-	FILE *file;
-
-	snprintf(path, sizeof(path), "%s/%s", folder, name);
-	file = fopen(path, "w");
-	assert_non_null(file);
-	fputs(text, file);
-	fclose(file);
-}
-
 static void start(struct rig *r, uint32_t start_players)
 {
-	const struct msg_instance body = {ROOM, INSTANCE_OPEN};
 	char error[512] = "";
-	struct msg message;
 
 	test_init(&r->t, 200, 10);
 	strcpy(r->t.config.simulation.content, folder);
@@ -70,9 +56,7 @@ static void start(struct rig *r, uint32_t start_players)
 		fail_msg("%s", error);
 	r->t.links.instances = r->table;
 	test_start(&r->t, 1);
-	assert_int_equal(sim_instance_build(r->table, ROOM, error, sizeof(error)), 0);
-	memcpy(msg_begin(&message, MSG_INSTANCE_OPEN, 0, sizeof(body)), &body, sizeof(body));
-	assert_true(msg_ring_push(r->t.links.from_control, &message));
+	test_open_instance(&r->t, ROOM);
 	test_run(&r->t, 100);
 	r->m = r->t.shard->by_number[1];
 	assert_non_null(r->m);
@@ -107,12 +91,7 @@ static void run_to(struct rig *r, uint32_t phase)
 
 static uint32_t slot_of(const struct rig *r, uint32_t client)
 {
-	for (uint32_t slot = 0; slot < r->m->player_slots; slot++)
-		if (sim_is_present(r->m, slot) &&
-			r->m->players_table[slot].peer == test_peer(client))
-			return slot;
-	fail_msg("client %u is not there", client);
-	return 0;
+	return test_slot_of(r->m, client);
 }
 
 static uint32_t health(const struct rig *r, uint32_t client)
@@ -200,8 +179,8 @@ static void all_begin_whole(void **state)
 /* A trade that was begun while they waited ends with the countdown; none begins before the end. */
 static void nobody_trades_in_a_match(void **state)
 {
-	static const uint32_t phases[] = {SW__MATCH_PHASE__COUNTDOWN, SW__MATCH_PHASE__FIGHT,
-		SW__MATCH_PHASE__OVER};
+	static const uint32_t phases[] = {
+		SW__MATCH_PHASE__COUNTDOWN, SW__MATCH_PHASE__FIGHT, SW__MATCH_PHASE__OVER};
 	struct test_client *c;
 	struct rig r;
 
@@ -409,7 +388,7 @@ static void the_end_by_time_is_ranked(void **state)
 	};
 
 	(void)state;
-	write_file("battle.yaml", "battle: []\n");
+	test_write(folder, "battle.yaml", "battle: []\n");
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct rig r;
 
@@ -545,7 +524,7 @@ static void a_room_too_large_stops_the_start(void **state)
 static int with_stages(void **state)
 {
 	(void)state;
-	write_file("battle.yaml", STAGES);
+	test_write(folder, "battle.yaml", STAGES);
 	return 0;
 }
 
@@ -569,11 +548,12 @@ int main(void)
 
 	if (!mkdtemp(folder))
 		return 1;
-	write_file("cards.yaml", "cards:\n"
-				 "  - {number: 1, name: blade, attack: 6}\n"
-				 "  - {number: 2, name: shirt, defence: 4}\n"
-				 "  - {number: 3, name: heart, health: 40}\n"
-				 "  - {number: 4, name: feet, speed_permille: 200}\n");
+	test_write(folder, "cards.yaml",
+		"cards:\n"
+		"  - {number: 1, name: blade, attack: 6}\n"
+		"  - {number: 2, name: shirt, defence: 4}\n"
+		"  - {number: 3, name: heart, health: 40}\n"
+		"  - {number: 4, name: feet, speed_permille: 200}\n");
 	failed = cmocka_run_group_tests_name("battle", tests, NULL, NULL);
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		char path[64];

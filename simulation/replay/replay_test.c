@@ -1,10 +1,10 @@
 /* Proves that a shard is a function of its seed, its messages and the times given, and that a
  * recording holds all of them: a random log (joins, leaves, inputs, clicks on a scripted NPC,
  * garbage, transfers, takeovers, rooms that open and end, rings that are full, ticks that come
- * late) recorded while it runs gives the same hash in every tick when it is replayed, and the same
- * whole state at the end. And that the comparison can fail: one altered input, time or refused push
- * is found, in the tick it acts in. A recording that breaks off is replayed up to its last whole
- * step; another script is refused by name. */
+ * late; and a whole game) recorded while it runs gives the same hash in every tick when it is
+ * replayed, and the same whole state at the end. And that the comparison can fail: one altered
+ * input, time or refused push is found, in the tick it acts in. A recording that breaks off is
+ * replayed up to its last whole step; another script is refused by name. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,6 +22,7 @@
 #include "simulation/script/script.h"
 #include "simulation/state.h"
 #include "simulation/testing.h"
+#include "simulation/testing_game.h"
 
 #define CLIENTS    60u
 #define ROOM_FIRST 1u
@@ -58,14 +59,7 @@ static const char script[] =
 
 static void write_script(const char *text)
 {
-	char path[64];
-	FILE *file;
-
-	snprintf(path, sizeof(path), "%s/meadow.lua", content);
-	file = fopen(path, "w");
-	assert_non_null(file);
-	fputs(text, file);
-	fclose(file);
+	test_write(content, "meadow.lua", text);
 }
 
 static void keep(struct rig *r, const void *bytes, size_t count)
@@ -88,24 +82,31 @@ static void collect(struct rig *r)
 		keep(r, bytes, got);
 }
 
-static void open_instance(struct rig *r, uint32_t id)
+/* With the configuration as it is. */
+static void start_recorded(struct rig *r, uint64_t seed)
 {
-	const struct msg_instance body = {id, INSTANCE_OPEN};
-	char error[256] = "";
-	struct msg message;
+	struct recording_header header = {.workers = r->t.workers};
+	uint8_t bytes[RECORDING_HEADER_MAX];
+	char error[512] = "";
 
-	if (sim_instance_build(r->table, id, error, sizeof(error)))
+	assert_int_equal(script_watchdog_start(&r->watchdog, 500000), 0);
+	r->table = sim_instances_new(&r->t.config, r->watchdog, seed, error, sizeof(error));
+	if (!r->table)
 		fail_msg("%s", error);
-	memcpy(msg_begin(&message, MSG_INSTANCE_OPEN, 0, sizeof(body)), &body, sizeof(body));
-	assert_true(msg_ring_push(r->t.links.from_control, &message));
+	r->record = sim_record_new(1u << 22);
+	r->t.links.instances = r->table;
+	r->t.links.record = r->record;
+	r->t.links.watchdog = r->watchdog;
+	header.node_seed = header.seed = seed;
+	header.start_ns = r->t.now_ns;
+	sim_record_header(&r->t.config, &header);
+	keep(r, bytes, recording_header_write(bytes, &header));
+	test_start(&r->t, seed);
+	test_open_instance(&r->t, instance_id(0, 1));
 }
 
 static void start(struct rig *r, uint64_t seed)
 {
-	struct recording_header header = {.workers = 2};
-	uint8_t bytes[RECORDING_HEADER_MAX];
-	char error[512] = "";
-
 	memset(r, 0, sizeof(*r));
 	r->random = seed;
 	test_init(&r->t, 120, 50);
@@ -129,20 +130,7 @@ static void start(struct rig *r, uint64_t seed)
 		.view_m = 40,
 		.monsters = 5,
 		.players_max = 8};
-	assert_int_equal(script_watchdog_start(&r->watchdog, 500000), 0);
-	r->table = sim_instances_new(&r->t.config, r->watchdog, seed, error, sizeof(error));
-	if (!r->table)
-		fail_msg("%s", error);
-	r->record = sim_record_new(1u << 22);
-	r->t.links.instances = r->table;
-	r->t.links.record = r->record;
-	r->t.links.watchdog = r->watchdog;
-	header.node_seed = header.seed = seed;
-	header.start_ns = r->t.now_ns;
-	sim_record_header(&r->t.config, &header);
-	keep(r, bytes, recording_header_write(bytes, &header));
-	test_start(&r->t, seed);
-	open_instance(r, instance_id(0, 1));
+	start_recorded(r, seed);
 }
 
 static void stop(struct rig *r)
@@ -241,7 +229,8 @@ static void something(struct rig *r)
 	case 6:
 		room = below(r, ROOMS);
 		if (!r->t.shard->by_number[ROOM_FIRST + room] && below(r, 2))
-			open_instance(r, instance_id(ROOM_FIRST + room, ++r->generation[room]));
+			test_open_instance(
+				&r->t, instance_id(ROOM_FIRST + room, ++r->generation[room]));
 		break;
 	case 7:
 		if (!here)
@@ -387,6 +376,43 @@ static void a_replay_agrees_in_every_tick(void **state)
 	assert_true(garbled > 0);
 }
 
+/* Blows, loot, bags, trades and a battle, too: none of them decides by anything that is not in the
+ * recording. */
+static void the_whole_game_is_replayed(void **state)
+{
+	char folder[] = "/tmp/sw-replay-game-XXXXXX";
+	struct test_game game;
+	uint64_t ticks, hash;
+	struct rig r;
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	test_game_write(folder);
+	memset(&r, 0, sizeof(r));
+	test_init(&r.t, 50, 60);
+	test_game_config(&r.t, folder);
+	start_recorded(&r, 7);
+	test_open_instance(&r.t, TEST_GAME_ARENA);
+	test_game_begin(&game, &r.t, 7);
+	for (uint32_t round = 0; round < 400; round++) {
+		test_run(&r.t, 100);
+		test_game_round(&game);
+		collect(&r);
+	}
+	test_game_happened(&r.t);
+	r.hash = sim_shard_hash(r.t.shard);
+	collect(&r);
+	assert_false(byte_ring_closed(r.record->out));
+	put_end(&r);
+	stop(&r);
+	assert_int_equal(replay(&r, r.count, &ticks, &hash), SIM_REPLAY_ENDED);
+	assert_true(ticks > 800);
+	assert_true(hash == r.hash);
+	free(r.bytes);
+	test_game_remove(folder);
+	rmdir(folder);
+}
+
 /* The place of the n-th entry of a kind, from the middle of the recording on. */
 static size_t find(const struct rig *r, enum recording_kind kind, uint32_t type)
 {
@@ -515,6 +541,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_replay_agrees_in_every_tick),
+		cmocka_unit_test(the_whole_game_is_replayed),
 		cmocka_unit_test(what_is_altered_is_found),
 		cmocka_unit_test(a_recording_that_breaks_off),
 		cmocka_unit_test(another_script_is_refused),
