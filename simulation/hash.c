@@ -62,14 +62,17 @@ static uint64_t hash_fights(uint64_t h, const struct sim_map *m, uint32_t part, 
 		h = mix(h, (uint64_t)m->bags[slot].commits << 32 | m->bags[slot].loads);
 		for (uint32_t i = 0; i < COMMIT_SLOTS_MAX; i++)
 			if (m->bags[slot].stack[i].count)
-				h = mix(h, (uint64_t)i << 57 ^
-						   (uint64_t)m->bags[slot].stack[i].item << 26 ^
-						   m->bags[slot].stack[i].count);
+				h = mix(mix(h, (uint64_t)i << 57 ^
+							(uint64_t)m->bags[slot].stack[i].item
+								<< 26 ^
+							m->bags[slot].stack[i].count),
+					m->bags[slot].stack[i].serial);
 	}
 	for (uint32_t i = 0; i < m->loot_slots; i++)
 		if (m->loot[i].state != SIM_LOOT_FREE)
-			h = mix(h, (uint64_t)m->loot[i].item << 32 ^ m->loot[i].count << 8 ^
-					   m->loot[i].state);
+			h = mix(mix(h, (uint64_t)m->loot[i].item << 32 ^ m->loot[i].count << 8 ^
+						m->loot[i].state),
+				m->loot[i].serial);
 	return h;
 }
 

@@ -14,12 +14,15 @@ struct battle_fighter {
 	struct sim_match_who who;
 	uint32_t slot, wire_id;
 	uint32_t place;                 /* 0: still in it */
-	uint32_t fallen;                /* it died; whoever stands at the end is alive, too */
-	uint32_t left;                  /* its slot is another's now, or nobody's */
+	uint16_t fallen;                /* it died; whoever stands at the end is alive, too */
+	uint16_t left;                  /* its slot is another's now, or nobody's */
 	uint32_t offered[BATTLE_CARDS]; /* of game->cards */
 	uint32_t offered_count;         /* 0: none, or chosen already */
 	char name[CHARACTER_NAME_BYTES];
 };
+_Static_assert(sizeof(struct battle_fighter) ==
+		       sizeof(struct sim_match_who) + (5 + BATTLE_CARDS) * 4 + CHARACTER_NAME_BYTES,
+	"hashed as it lies: no padding");
 
 struct battle {
 	uint32_t phase;      /* MatchPhase of client.proto */
@@ -36,6 +39,9 @@ struct battle {
 	uint32_t draw;
 	struct battle_fighter fighter[BATTLE_PLAYERS_MAX];
 };
+_Static_assert(sizeof(struct battle) ==
+		       3 * 8 + 10 * 4 + BATTLE_PLAYERS_MAX * sizeof(struct battle_fighter),
+	"hashed as it lies: no padding");
 
 static inline int32_t battle_x(const struct sim_map *m)
 {
