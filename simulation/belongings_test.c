@@ -585,14 +585,11 @@ static void a_full_ring_is_said_and_changes_nothing(void **state)
 {
 	struct test_shard t;
 	struct test_client *c;
-	struct msg filler;
 
 	(void)state;
 	start(&t);
 	c = &t.clients[0];
-	msg_begin(&filler, MSG_DETAIL_QUERY, 0, 0);
-	while (msg_ring_push(t.links.to_world, &filler))
-		;
+	test_fill(t.links.to_world);
 	test_move_item(&t, 0, 0, 9, 2);
 	test_drop_item(&t, 0, 1, 0);
 	test_run_holding(&t, 100);
@@ -603,12 +600,7 @@ static void a_full_ring_is_said_and_changes_nothing(void **state)
 	assert_int_equal(map_of(&t)->commit_free_count, map_of(&t)->commits_max);
 	for (uint32_t i = 0; i < map_of(&t)->loot_slots; i++)
 		assert_int_equal(map_of(&t)->loot[i].state, SIM_LOOT_FREE);
-	{ /* emptied by the test itself */
-		static struct msg_buffer rest[2];
-
-		while (msg_ring_pop(t.links.to_world, rest[0].slot, 2 * MSG_SLOTS_MAX))
-			;
-	}
+	test_empty(t.links.to_world);
 	test_move_item(&t, 0, 0, 9, 2);
 	test_run(&t, 100);
 	assert_int_equal(c->stack_count[9], 2);

@@ -231,18 +231,6 @@ static void monsters_keep_out_of_walls_and_near_home(void **state)
 	test_end(&t);
 }
 
-static void write_script(const char *text)
-{
-	char path[64];
-	FILE *file;
-
-	snprintf(path, sizeof(path), "%s/npcs.lua", folder);
-	file = fopen(path, "w");
-	assert_non_null(file);
-	fputs(text, file);
-	fclose(file);
-}
-
 static void npcs_stand_at_places_and_walk_by_the_rules(void **state)
 {
 	static const struct {
@@ -258,7 +246,7 @@ static void npcs_stand_at_places_and_walk_by_the_rules(void **state)
 	char error[2048];
 
 	(void)state;
-	write_script(
+	test_write(folder, "npcs.lua",
 		"npc { name = 'Tom', at = 'tom' }\n"
 		"npc { name = 'Walker', x = 25, y = 10, on_tick = function(npc) npc:walk(1, 0.1) "
 		"end }\n");
@@ -277,7 +265,7 @@ static void npcs_stand_at_places_and_walk_by_the_rules(void **state)
 	assert_true(walker->x_mm > 31300); /* through the gap */
 	test_end(&t);
 	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
-		write_script(refused[i].script);
+		test_write(folder, "npcs.lua", refused[i].script);
 		if (sim_shard_new(&t.config, 0, &t.links, 1, t.now_ns, error, sizeof(error)) ||
 			!strstr(error, refused[i].want))
 			fail_msg("row %zu: %s", i, error);

@@ -22,22 +22,9 @@ struct rig {
 	struct sim_instances *table;
 };
 
-static void build(struct rig *r, uint32_t id)
-{
-	char error[256] = "";
-
-	if (sim_instance_build(r->table, id, error, sizeof(error)))
-		fail_msg("%s", error);
-}
-
 static void open_instance(struct rig *r, uint32_t id)
 {
-	const struct msg_instance body = {id, INSTANCE_OPEN};
-	struct msg message;
-
-	build(r, id);
-	memcpy(msg_begin(&message, MSG_INSTANCE_OPEN, 0, sizeof(body)), &body, sizeof(body));
-	assert_true(msg_ring_push(r->t.links.from_control, &message));
+	test_open_instance(&r->t, id);
 }
 
 /* Meadow runs; arena, a room of up to 3 instances for 4 players, is to be opened. */

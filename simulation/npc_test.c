@@ -27,18 +27,6 @@ static const char content[] =
 
 static char folder[64];
 
-static void write_content(const char *name, const char *text)
-{
-	char path[128];
-	FILE *file;
-
-	snprintf(path, sizeof(path), "%s/%s", folder, name);
-	file = fopen(path, "w");
-	assert_non_null(file);
-	fputs(text, file);
-	fclose(file);
-}
-
 static void remove_content(const char *name)
 {
 	char path[128];
@@ -142,7 +130,7 @@ static void bad_content_is_refused(void **state)
 	assert_non_null(strstr(error, "missing.lua: No such file"));
 	strcpy(t.config.maps[0].script, "bad.lua");
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
-		write_content("bad.lua", table[i].text);
+		test_write(folder, "bad.lua", table[i].text);
 		assert_null(sim_shard_new(&t.config, 0, &t.links, 1, 0, error, sizeof(error)));
 		if (!strstr(error, table[i].want))
 			fail_msg("row %zu: %s", i, error);
@@ -162,7 +150,7 @@ int main(void)
 	snprintf(folder, sizeof(folder), "/tmp/sw-npc-XXXXXX");
 	if (!mkdtemp(folder))
 		return 1;
-	write_content("npcs.lua", content);
+	test_write(folder, "npcs.lua", content);
 	failed = cmocka_run_group_tests_name("npc", tests, NULL, NULL);
 	remove_content("npcs.lua");
 	rmdir(folder);

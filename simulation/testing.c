@@ -223,6 +223,23 @@ void test_open_instance(struct test_shard *t, uint32_t id)
 	assert_true(msg_ring_push(t->links.from_control, &message));
 }
 
+void test_fill(struct msg_ring *ring)
+{
+	struct msg filler;
+
+	msg_begin(&filler, MSG_DETAIL_QUERY, HANDLE_NONE, 0);
+	while (msg_ring_push(ring, &filler))
+		;
+}
+
+void test_empty(struct msg_ring *ring)
+{
+	static struct msg_buffer rest[2];
+
+	while (msg_ring_pop(ring, rest[0].slot, 2 * MSG_SLOTS_MAX))
+		;
+}
+
 uint64_t test_counter(const struct test_shard *t, uint32_t counter)
 {
 	return counter_get(&sim_shard_counters(t->shard)->values[counter]);

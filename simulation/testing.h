@@ -175,6 +175,10 @@ uint32_t test_slot_of(const struct sim_map *m, uint32_t client);
 /* Builds an instance of t->links.instances, and hands it over. */
 void test_open_instance(struct test_shard *t, uint32_t id);
 
+/* So that a ring takes nothing more; so that it is empty again. */
+void test_fill(struct msg_ring *ring);
+void test_empty(struct msg_ring *ring);
+
 /* For testing*.c: a letter of t->order. */
 void test_note(struct test_shard *t, char what);
 

@@ -165,6 +165,32 @@ static void refused_by_the_database(void **state)
 	}
 }
 
+static void a_full_ring_is_waited_for(void **state)
+{
+	struct test_shard t;
+
+	(void)state;
+	start(&t);
+	open_trade(&t);
+	test_fill(t.links.to_world);
+	test_trade_offer(&t, ANN, TRADE_OFFER_GOLD, 0, 7);
+	test_run_holding(&t, 60);
+	test_read_dataplane(&t);
+	test_trade_confirm(&t, ANN, t.clients[ANN].trade_version);
+	test_trade_confirm(&t, BOB, t.clients[BOB].trade_version);
+	test_run_holding(&t, 200);
+	test_read_dataplane(&t);
+	assert_int_equal(t.clients[ANN].trade_phase, SW__TRADE_PHASE__PHASE_OPEN);
+	assert_int_equal(map_of(&t)->bags[slot_of(&t, ANN)].commits, 0);
+	assert_true(test_counter(&t, SIM_COMMITS_HELD) >= 3); /* one a tick */
+	assert_int_equal(test_counter(&t, SIM_TRADE_DONE), 0);
+	test_empty(t.links.to_world);
+	test_run(&t, 150);
+	assert_int_equal(test_counter(&t, SIM_TRADE_DONE), 1);
+	assert_int_equal(t.clients[BOB].gold, 14);
+	test_end(&t);
+}
+
 /* ---- refusals ---- */
 
 static void nobody_there(struct test_shard *t)
@@ -653,22 +679,16 @@ static void the_same_again(void **state)
 
 static int make_folder(void **state)
 {
-	char path[128];
-	FILE *file;
-
 	(void)state;
 	strcpy(folder, "/tmp/sw-trading-XXXXXX");
 	if (!mkdtemp(folder))
 		return -1;
-	snprintf(path, sizeof(path), "%s/items.yaml", folder);
-	file = fopen(path, "w");
-	if (!file)
-		return -1;
-	fputs("items:\n  - {number: 1, name: gel, stack_max: 50}\n"
-	      "  - {number: 10, name: club, slot: weapon, attack: 3, range_mm: 2000, cooldown_ms: "
-	      "900}\n",
-		file);
-	return fclose(file);
+	test_write(folder, "items.yaml",
+		"items:\n  - {number: 1, name: gel, stack_max: 50}\n"
+		"  - {number: 10, name: club, slot: weapon, attack: 3, range_mm: 2000, "
+		"cooldown_ms: "
+		"900}\n");
+	return 0;
 }
 
 static int remove_folder(void **state)
@@ -686,6 +706,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(two_trade),
 		cmocka_unit_test(refused_by_the_database),
+		cmocka_unit_test(a_full_ring_is_waited_for),
 		cmocka_unit_test(refused_by_name),
 		cmocka_unit_test(ends_are_told),
 		cmocka_unit_test(leaving_under_way),

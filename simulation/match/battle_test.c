@@ -273,6 +273,27 @@ static void the_zone_shrinks_and_hurts(void **state)
 	end(&r);
 }
 
+/* Whoever stands outside when the map pauses is hurt for a few seconds of it, not for all. */
+static void a_pause_does_not_kill(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	test_write(folder, "battle.yaml",
+		"battle: [{at_s: 1, radius_permille: 500, shrink_s: 1, damage: 2}]\n");
+	start(&r, 2);
+	come(&r, 0, MIDDLE, MIDDLE);
+	come(&r, 1, 2000, MIDDLE);
+	run_to(&r, SW__MATCH_PHASE__FIGHT);
+	test_run(&r.t, 2900);
+	assert_in_range(health(&r, 1), 96, 98);
+	r.t.now_ns += 10000 * NS_PER_MS;
+	test_run(&r.t, 200);
+	assert_in_range(health(&r, 1), 86, 88);
+	assert_int_equal(health(&r, 0), 100);
+	end(&r);
+}
+
 static void cards_are_chosen_or_given(void **state)
 {
 	struct test_client *c;
@@ -536,6 +557,7 @@ int main(void)
 		cmocka_unit_test_setup(nobody_trades_in_a_match, with_stages),
 		cmocka_unit_test_setup(a_room_without_a_match_ends, with_stages),
 		cmocka_unit_test_setup(the_zone_shrinks_and_hurts, with_stages),
+		cmocka_unit_test(a_pause_does_not_kill),
 		cmocka_unit_test_setup(cards_are_chosen_or_given, with_stages),
 		cmocka_unit_test_setup(who_leaves_has_fallen, with_stages),
 		cmocka_unit_test_setup(the_end_by_time_is_ranked, with_stages),
