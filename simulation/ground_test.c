@@ -23,28 +23,15 @@
 
 static char folder[] = "/tmp/sw-sim-ground-XXXXXX";
 
+static bool solid(int column, int row)
+{
+	return (column == 30 && (row < 18 || row > 21)) ||
+	       (column >= 8 && column < 16 && row >= 8 && row < 16);
+}
+
 static void write_map(const char *name, const char *objects)
 {
-	char path[64];
-	FILE *file;
-
-	snprintf(path, sizeof(path), "%s/%s", folder, name);
-	file = fopen(path, "w");
-	assert_non_null(file);
-	fprintf(file,
-		"{\"type\":\"map\",\"orientation\":\"orthogonal\",\"width\":%d,\"height\":%d,"
-		"\"tilewidth\":10,\"tileheight\":10,\"tilesets\":[{\"firstgid\":1,\"tilecount\":1}]"
-		","
-		"\"layers\":[{\"type\":\"tilelayer\",\"width\":%d,\"height\":%d,\"properties\":[{"
-		"\"name\":\"solid\",\"type\":\"bool\",\"value\":true}],\"data\":[",
-		COLUMNS, ROWS, COLUMNS, ROWS);
-	for (int row = ROWS; row--;)
-		for (int column = 0; column < COLUMNS; column++)
-			fprintf(file, "%s%d", row == ROWS - 1 && !column ? "" : ",",
-				(column == 30 && (row < 18 || row > 21)) ||
-					(column >= 8 && column < 16 && row >= 8 && row < 16));
-	fprintf(file, "]},{\"type\":\"objectgroup\",\"objects\":[%s]}]}", objects);
-	fclose(file);
+	test_write_map(folder, name, COLUMNS, ROWS, solid, objects);
 }
 
 #define SPAWN "{\"name\":\"a\",\"type\":\"spawn\",\"x\":20,\"y\":250,\"width\":150,\"height\":150}"

@@ -22,20 +22,7 @@ static char folder[] = "/tmp/sw-sim-portal-XXXXXX";
 /* 40 x 40 m without walls. */
 static void write_map(const char *name, const char *objects)
 {
-	char path[64];
-	FILE *file;
-
-	snprintf(path, sizeof(path), "%s/%s", folder, name);
-	file = fopen(path, "w");
-	assert_non_null(file);
-	fprintf(file,
-		"{\"type\":\"map\",\"orientation\":\"orthogonal\",\"width\":40,\"height\":40,"
-		"\"tilewidth\":10,\"tileheight\":10,\"tilesets\":[{\"firstgid\":1,\"tilecount\":1}]"
-		",\"layers\":[{\"type\":\"tilelayer\",\"width\":40,\"height\":40,\"data\":[0");
-	for (int i = 1; i < 1600; i++)
-		fputs(",0", file);
-	fprintf(file, "]},{\"type\":\"objectgroup\",\"objects\":[%s]}]}", objects);
-	fclose(file);
+	test_write_map(folder, name, 40, 40, NULL, objects);
 }
 
 /* Tiled's y is from the north: a portal over x 20..24, y 18..20 m. */

@@ -201,6 +201,30 @@ void test_write(const char *folder, const char *name, const char *text)
 	fclose(file);
 }
 
+void test_write_map(const char *folder, const char *name, int columns, int rows,
+	bool (*solid)(int column, int row), const char *objects)
+{
+	char path[128];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	file = fopen(path, "w");
+	assert_non_null(file);
+	fprintf(file,
+		"{\"type\":\"map\",\"orientation\":\"orthogonal\",\"width\":%d,\"height\":%d,"
+		"\"tilewidth\":10,\"tileheight\":10,\"tilesets\":[{\"firstgid\":1,\"tilecount\":1}]"
+		","
+		"\"layers\":[{\"type\":\"tilelayer\",\"width\":%d,\"height\":%d,\"properties\":[{"
+		"\"name\":\"solid\",\"type\":\"bool\",\"value\":true}],\"data\":[",
+		columns, rows, columns, rows);
+	for (int row = rows; row--;)
+		for (int column = 0; column < columns; column++)
+			fprintf(file, "%s%d", row == rows - 1 && !column ? "" : ",",
+				solid && solid(column, row));
+	fprintf(file, "]},{\"type\":\"objectgroup\",\"objects\":[%s]}]}", objects);
+	fclose(file);
+}
+
 uint32_t test_slot_of(const struct sim_map *m, uint32_t client)
 {
 	for (uint32_t slot = 0; slot < m->player_slots; slot++)

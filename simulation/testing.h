@@ -169,6 +169,10 @@ void test_trade_cancel(struct test_shard *t, uint32_t client);
 
 /* A file of a folder that the test has made. */
 void test_write(const char *folder, const char *name, const char *text);
+/* A Tiled map of such tiles of a metre, ten pixels each; solid(column, row) says where walls are,
+ * row 0 being the south; NULL: nowhere. objects are JSON, in pixels from the north. */
+void test_write_map(const char *folder, const char *name, int columns, int rows,
+	bool (*solid)(int column, int row), const char *objects);
 /* The player's slot on that map; fails if it is not there. */
 uint32_t test_slot_of(const struct sim_map *m, uint32_t client);
 
