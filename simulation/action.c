@@ -47,6 +47,7 @@ uint32_t sim_action_do(struct sim_shard *s, struct sim_map *m, const struct sim_
 	switch (action->type) {
 	case SW_MSG_CARD_PICK:
 		refusal = sim_match_pick(m, action->slot, action->offer, action->card);
+		cost += SIM_COST_SEND + SIM_COST_VIEW;
 		break;
 	case SW_MSG_ATTACK:
 		refusal = sim_attack(m, action->slot, action->actor_id);

@@ -327,8 +327,8 @@ struct sim_match {
 	void *state;                       /* [rule->state_bytes], zero when the room opens */
 	bool locked, closing, ending;
 	bool over;                  /* ended, and nobody is left: to be retired */
-	bool pvp;                   /* the rule's: players may attack players */
-	bool hold;                  /* the rule's: nobody moves or strikes */
+	bool pvp;                   /* the rule's: players may attack players, and none trades */
+	bool hold;                  /* the rule's: nobody moves, strikes or trades */
 	bool mortal;                /* the rule's: the dead stay dead, and nobody mends */
 	struct sim_result *results; /* [rule->players_max] */
 	uint32_t result_count;
