@@ -15,23 +15,7 @@ static uint8_t payload[65536];
 
 static void begin(struct sw_enet_config config, struct raw_client *client)
 {
-	raw_new(&raw, &config);
-	assert_true(raw_connect(&raw, client, 1, 16));
-	raw_service(&raw, 0);
-	raw_forget(&raw);
-}
-
-static uint32_t rx(const struct raw_client *client, const uint8_t *out, const uint8_t *end)
-{
-	return raw_rx(&raw, &client->address, out, (uint32_t)(end - out));
-}
-
-static uint8_t *put_acknowledge(uint8_t *p, uint8_t channel, uint32_t seq, uint64_t sent_ms)
-{
-	p = wire_put_command(p, WIRE_ACKNOWLEDGE, channel, seq);
-	wire_put16(p, seq);
-	wire_put16(p + 2, (uint32_t)sent_ms & 0xffff);
-	return p + 4;
+	assert_true(raw_begin(&raw, &config, client, 16));
 }
 
 /* Acknowledges the pings that were sent to it. */
@@ -44,31 +28,11 @@ static void say_acknowledged(const struct raw_client *client)
 
 		if (raw.sent[i].to.port == client->address.port && raw.sent[i].bytes == 8 &&
 			d[4] == (WIRE_PING | WIRE_ACK_FLAG))
-			p = put_acknowledge(
+			p = raw_put_acknowledge(
 				p, WIRE_CONTROL_CHANNEL, wire_get16(d + 6), wire_get16(d + 2));
 	}
 	if (p > out + 4)
-		rx(client, out, p);
-}
-
-static uint32_t say_reliable(
-	const struct raw_client *client, uint8_t channel, uint16_t seq, uint32_t n)
-{
-	uint8_t out[4096], *p = raw_header(client, out, (uint16_t)raw.now_ms);
-
-	payload[0] = (uint8_t)seq;
-	return rx(client, out, raw_put_reliable(p, channel, seq, payload, n));
-}
-
-/* One of count fragments of 400 bytes. */
-static uint32_t say_fragment(const struct raw_client *client, bool reliable, uint8_t channel,
-	uint16_t start, uint32_t count, uint32_t number)
-{
-	uint8_t out[1024], *p = raw_header(client, out, (uint16_t)raw.now_ms);
-
-	return rx(client, out,
-		raw_put_fragment(p, reliable, channel, reliable ? (uint16_t)(start + number) : 0,
-			start, count, number, count * 400, number * 400, payload, 400));
+		raw_say(&raw, client, out, p);
 }
 
 static void nothing_is_kept(void)
@@ -94,9 +58,9 @@ static void invented_acknowledgements_keep_no_place(void **state)
 	for (uint32_t ms = 0; ms < 100000 && !raw.disconnects; ms += 100) {
 		uint8_t *p = raw_header(&client, out, (uint16_t)raw.now_ms);
 
-		p = put_acknowledge(p, WIRE_CONTROL_CHANNEL, 40000, raw.now_ms);
-		p = put_acknowledge(p, 0, 1, raw.now_ms);
-		rx(&client, out, p);
+		p = raw_put_acknowledge(p, WIRE_CONTROL_CHANNEL, 40000, raw.now_ms);
+		p = raw_put_acknowledge(p, 0, 1, raw.now_ms);
+		raw_say(&raw, &client, out, p);
 		raw_service(&raw, 100);
 	}
 	assert_int_equal(raw.disconnects, 1);
@@ -120,8 +84,8 @@ static void an_invented_round_trip_keeps_no_place(void **state)
 		assert_int_equal(
 			sw_enet_send(raw.engine, raw.handle, 0, SW_ENET_RELIABLE, payload, 9), 0);
 		raw_service(&raw, 10);
-		rx(&client, out,
-			put_acknowledge(raw_header(&client, out, (uint16_t)raw.now_ms), 0, i,
+		raw_say(&raw, &client, out,
+			raw_put_acknowledge(raw_header(&client, out, (uint16_t)raw.now_ms), 0, i,
 				raw.now_ms - (i % 2 ? 32000 : 1)));
 	}
 	assert_int_equal(sw_enet_send(raw.engine, raw.handle, 0, SW_ENET_RELIABLE, payload, 9), 0);
@@ -149,11 +113,11 @@ static void ended_while_announced(void **state)
 	verify = raw.sent[0].data;
 	client.peer_id = wire_get16(verify + 8);
 	client.session = verify[11];
-	p = put_acknowledge(raw_header(&client, out, 1), WIRE_CONTROL_CHANNEL,
+	p = raw_put_acknowledge(raw_header(&client, out, 1), WIRE_CONTROL_CHANNEL,
 		wire_get16(verify + 6), wire_get16(verify + 2));
 	p = wire_put_command(p, WIRE_DISCONNECT | WIRE_ACK_FLAG, WIRE_CONTROL_CHANNEL, 2);
 	wire_put32(p, 3);
-	rx(&client, out, p + 4);
+	raw_say(&raw, &client, out, p + 4);
 	assert_int_equal(raw.connects, 1);
 	assert_int_equal(sw_enet_peers(raw.engine), 0);
 	raw_forget(&raw);
@@ -193,9 +157,9 @@ static void a_gap_is_not_for_ever(void **state)
 
 	(void)state;
 	begin((struct sw_enet_config){.told = {.malformed = 11}}, &client);
-	say_reliable(&client, 0, 2, 20);
+	raw_say_reliable(&raw, &client, 0, 2, 20);
 	for (uint32_t i = 0; i < 4; i++)
-		assert_int_equal(say_fragment(&client, true, 1, 7, 4, i), 0);
+		assert_int_equal(raw_say_fragment(&raw, &client, true, 1, 7, 4, i), 0);
 	for (uint32_t s = 0; s < 195; s++) {
 		raw_forget(&raw);
 		raw_service(&raw, 600);
@@ -224,43 +188,43 @@ static void a_refused_run_is_not_built_each_time(void **state)
 	(void)state;
 	begin((struct sw_enet_config){.peer_hold_bytes = 65536, .pool_bytes = 4 << 20}, &client);
 	for (uint16_t seq = 2; seq <= 251; seq++)
-		say_reliable(&client, 0, seq, 10);
+		raw_say_reliable(&raw, &client, 0, seq, 10);
 	for (uint16_t seq = 2; seq <= 3; seq++)
-		say_reliable(&client, 1, seq, 10);
+		raw_say_reliable(&raw, &client, 1, seq, 10);
 	assert_int_equal(raw_count(&raw, SW_ENET_C_HELD), 252);
 	raw.deaf = true;
 	for (uint32_t i = 0; i < 70; i++) {
-		say_reliable(&client, 0, 1, 10);
+		raw_say_reliable(&raw, &client, 0, 1, 10);
 		raw_service(&raw, i % 10 == 9);
 	}
 	assert_int_equal(raw.runs_refused, 1);
 	assert_int_equal(raw_count(&raw, SW_ENET_C_WITHHELD_RING), 70);
 	raw_service(&raw, 1);
 	for (uint32_t i = 0; i < 10; i++)
-		say_reliable(&client, 0, 1, 10);
+		raw_say_reliable(&raw, &client, 0, 1, 10);
 	assert_int_equal(raw.runs_refused, 2);
 	raw_service(&raw, 8);
 	for (uint32_t i = 0; i < 10; i++)
-		say_reliable(&client, 1, 1, 10);
+		raw_say_reliable(&raw, &client, 1, 1, 10);
 	assert_int_equal(raw.runs_refused, 12);
-	say_reliable(&client, 1, 4, 10);
-	say_reliable(&client, 1, 5, 10);
+	raw_say_reliable(&raw, &client, 1, 4, 10);
+	raw_say_reliable(&raw, &client, 1, 5, 10);
 	for (uint32_t i = 0; i < 10; i++)
-		say_reliable(&client, 1, 1, 10);
+		raw_say_reliable(&raw, &client, 1, 1, 10);
 	assert_int_equal(raw.runs_refused, 13);
 	raw_service(&raw, 1);
 	/* by its bytes: eight packets, but large ones */
 	for (uint16_t seq = 2; seq <= 9; seq++)
-		say_reliable(&client, 2, seq, 1300);
+		raw_say_reliable(&raw, &client, 2, seq, 1300);
 	large = raw.runs_refused;
 	for (uint32_t i = 0; i < 10; i++)
-		say_reliable(&client, 2, 1, 10);
+		raw_say_reliable(&raw, &client, 2, 1, 10);
 	assert_int_equal(raw.runs_refused - large, 1);
 	raw_service(&raw, 10);
 	raw.deaf = false;
 	raw_forget(&raw);
 	for (uint8_t channel = 0; channel < 3; channel++)
-		say_reliable(&client, channel, 1, 10);
+		raw_say_reliable(&raw, &client, channel, 1, 10);
 	assert_int_equal(raw.runs, 3);
 	assert_int_equal(raw_count(&raw, SW_ENET_C_DELIVERED), 251 + 5 + 9);
 	raw_service(&raw, 1);
@@ -277,14 +241,14 @@ static void a_gap_of_our_own_making(void **state)
 	(void)state;
 	begin((struct sw_enet_config){0}, &client);
 	raw.deaf = true;
-	say_reliable(&client, 0, 2, 20);
+	raw_say_reliable(&raw, &client, 0, 2, 20);
 	for (uint32_t i = 0; i < 3; i++)
-		assert_int_equal(say_fragment(&client, true, 1, 1, 4, i), 0);
+		assert_int_equal(raw_say_fragment(&raw, &client, true, 1, 1, 4, i), 0);
 	next_ms = raw.now_ms;
 	for (uint32_t s = 0; s < 350; s++) {
 		if (raw.now_ms >= next_ms) { /* as a client repeats */
-			say_reliable(&client, 0, 1, 20);
-			say_fragment(&client, true, 1, 1, 4, 3);
+			raw_say_reliable(&raw, &client, 0, 1, 20);
+			raw_say_fragment(&raw, &client, true, 1, 1, 4, 3);
 			next_ms += repeat_ms;
 			repeat_ms *= 2;
 		}
@@ -294,8 +258,8 @@ static void a_gap_of_our_own_making(void **state)
 	}
 	assert_int_equal(raw.disconnects, 0);
 	raw.deaf = false;
-	say_reliable(&client, 0, 1, 20);
-	say_fragment(&client, true, 1, 1, 4, 3);
+	raw_say_reliable(&raw, &client, 0, 1, 20);
+	raw_say_fragment(&raw, &client, true, 1, 1, 4, 3);
 	assert_int_equal(raw.delivered_count, 3);
 	assert_int_equal(raw.delivered[1].first, 2);
 	assert_int_equal(raw.delivered[2].bytes, 1600);
@@ -320,17 +284,17 @@ static void hoarders_leave_room(void **state)
 	for (uint16_t round = 0; round < 500; round++) {
 		withheld = raw_count(&raw, SW_ENET_C_WITHHELD_MEMORY);
 		for (uint32_t i = 0; i < HOARDERS; i++)
-			say_reliable(&hoarder[i], 0, (uint16_t)(2 + round), 200);
+			raw_say_reliable(&raw, &hoarder[i], 0, (uint16_t)(2 + round), 200);
 		if (raw_count(&raw, SW_ENET_C_WITHHELD_MEMORY) - withheld == HOARDERS)
 			break;
 	}
 	raw_forget(&raw);
 	for (uint32_t i = 0; i < 20; i++)
-		assert_int_equal(say_fragment(&client, true, 0, 1, 20, i), 0);
+		assert_int_equal(raw_say_fragment(&raw, &client, true, 0, 1, 20, i), 0);
 	assert_int_equal(raw.delivered_count, 1);
 	assert_int_equal(raw.delivered[0].bytes, 8000);
 	/* and a channel beyond the first four has its state */
-	say_reliable(&client, 12, 1, 20);
+	raw_say_reliable(&raw, &client, 12, 1, 20);
 	assert_int_equal(raw.delivered_count, 2);
 	raw_free(&raw);
 }
@@ -351,25 +315,25 @@ static void memory_comes_back(void **state)
 
 		/* held, with a chain of blocks each, and released */
 		for (uint16_t i = 2; i <= 10; i++)
-			say_reliable(&client, 0, (uint16_t)(seq + i), 1000);
-		say_reliable(&client, 0, (uint16_t)(seq + 1), 1000);
+			raw_say_reliable(&raw, &client, 0, (uint16_t)(seq + i), 1000);
+		raw_say_reliable(&raw, &client, 0, (uint16_t)(seq + 1), 1000);
 		seq = (uint16_t)(seq + 10);
 		/* assembled, in order and not */
 		for (uint32_t i = 0; i < 8; i++)
-			say_fragment(&client, true, 5, (uint16_t)(big + 9), 8, 7 - i);
+			raw_say_fragment(&raw, &client, true, 5, (uint16_t)(big + 9), 8, 7 - i);
 		for (uint32_t i = 0; i < 8; i++)
-			say_fragment(&client, true, 5, (uint16_t)(big + 1), 8, i);
+			raw_say_fragment(&raw, &client, true, 5, (uint16_t)(big + 1), 8, i);
 		big = (uint16_t)(big + 16);
 		assert_int_equal(raw_count(&raw, SW_ENET_C_DELIVERED) - before, 12);
 		/* unreliable, waiting for the first two and complete or not: the first two come */
 		for (uint32_t i = 0; i < 3; i++)
-			say_fragment(&client, false, 6, (uint16_t)(round + 1), 4, i);
+			raw_say_fragment(&raw, &client, false, 6, (uint16_t)(round + 1), 4, i);
 		p = raw_put_unreliable(
 			raw_header(&client, out, 1), 7, (uint16_t)(round + 1), 1, payload, 1000);
 		p = raw_put_unreliable(p, 7, (uint16_t)(round + 1), 2, payload, 1000);
 		p = raw_put_reliable(p, 7, (uint16_t)(round + 1), payload, 10);
 		p = raw_put_reliable(p, 6, (uint16_t)(round + 1), payload, 10);
-		rx(&client, out, p);
+		raw_say(&raw, &client, out, p);
 		assert_int_equal(raw_count(&raw, SW_ENET_C_DELIVERED) - before, 16);
 		/* sent, and acknowledged */
 		for (uint32_t i = 0; i < 3; i++) {
@@ -383,9 +347,9 @@ static void memory_comes_back(void **state)
 		raw_service(&raw, 1);
 		p = raw_header(&other, out, 1);
 		for (uint32_t i = 0; i < 5; i++) /* the large one in three parts */
-			p = put_acknowledge(p, 200, (uint16_t)(++sent), raw.now_ms);
-		p = put_acknowledge(p, 3, round + 1, raw.now_ms);
-		rx(&other, out, p);
+			p = raw_put_acknowledge(p, 200, (uint16_t)(++sent), raw.now_ms);
+		p = raw_put_acknowledge(p, 3, round + 1, raw.now_ms);
+		raw_say(&raw, &other, out, p);
 		if (round % 20 != 19)
 			continue;
 		for (int i = 0; i < 20; i++) { /* what waits in vain, goes */
@@ -422,13 +386,13 @@ static void many_go_while_nobody_listens(void **state)
 		p = wire_put_command(raw_header(&leaving[i], out, 1),
 			WIRE_DISCONNECT | WIRE_UNSEQUENCED_FLAG, WIRE_CONTROL_CHANNEL, 1);
 		wire_put32(p, 0);
-		assert_int_equal(rx(&leaving[i], out, p + 4), 0);
+		assert_int_equal(raw_say(&raw, &leaving[i], out, p + 4), 0);
 	}
 	raw_service(&raw, 0);
 	for (uint16_t turn = 1; turn <= 100; turn++) {
 		uint32_t refused = raw.events_refused;
 
-		say_reliable(&client, 0, turn, 10);
+		raw_say_reliable(&raw, &client, 0, turn, 10);
 		raw_forget(&raw);
 		raw_service(&raw, 0);
 		assert_int_equal(raw.sent_count, 1);
@@ -510,7 +474,7 @@ static void a_spoofed_leave(void **state)
 		p = wire_put_command(raw_header(&guess, out, 1),
 			WIRE_DISCONNECT | WIRE_UNSEQUENCED_FLAG, WIRE_CONTROL_CHANNEL, 1);
 		wire_put32(p, 1);
-		assert_int_not_equal(rx(&guess, out, p + 4), 0);
+		assert_int_not_equal(raw_say(&raw, &guess, out, p + 4), 0);
 	}
 	raw_service(&raw, 1);
 	assert_int_equal(raw.sent_total, sent);

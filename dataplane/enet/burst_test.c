@@ -51,11 +51,7 @@ static uint32_t datagram(
 		*p++ = byte;
 		break;
 	case 5:
-		p = wire_put_command(p, WIRE_SEND_UNSEQUENCED | WIRE_UNSEQUENCED_FLAG, 0, 0);
-		wire_put16(p, 1 + draw(2000));
-		wire_put16(p + 2, 1);
-		p[4] = byte;
-		p += 5;
+		p = raw_put_unsequenced(p, (uint16_t)(1 + draw(2000)), &byte, 1);
 		break;
 	default:
 		p = raw_put_unreliable(p, 0, n->reliable, ++n->unreliable, &byte, 1);

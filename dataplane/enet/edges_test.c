@@ -15,10 +15,9 @@ static struct raw_client client;
 
 static void begin(void)
 {
-	raw_new(&raw, &(struct sw_enet_config){.peer_hold_bytes = 1 << 20, .pool_bytes = 8 << 20});
-	assert_true(raw_connect(&raw, &client, 1, 8));
-	raw_service(&raw, 0);
-	raw_forget(&raw);
+	const struct sw_enet_config config = {.peer_hold_bytes = 1 << 20, .pool_bytes = 8 << 20};
+
+	assert_true(raw_begin(&raw, &config, &client, 8));
 }
 
 static void mtu_is_clamped(void **state)
@@ -48,11 +47,7 @@ static bool unsequenced_taken(uint16_t group)
 	uint8_t out[64], *p = raw_header(&client, out, 1);
 	uint64_t before = raw.delivered_total;
 
-	p = wire_put_command(p, WIRE_SEND_UNSEQUENCED | WIRE_UNSEQUENCED_FLAG, 0, 0);
-	wire_put16(p, group);
-	wire_put16(p + 2, 1);
-	p[4] = 'x';
-	assert_int_equal(raw_rx(&raw, &client.address, out, 13), 0);
+	assert_int_equal(raw_say(&raw, &client, out, raw_put_unsequenced(p, group, "x", 1)), 0);
 	return raw.delivered_total != before;
 }
 
@@ -87,7 +82,7 @@ static void reliable(uint16_t seq)
 	uint8_t out[64], byte = (uint8_t)seq;
 	uint8_t *p = raw_put_reliable(raw_header(&client, out, 1), 0, seq, &byte, 1);
 
-	assert_int_equal(raw_rx(&raw, &client.address, out, (uint32_t)(p - out)), 0);
+	assert_int_equal(raw_say(&raw, &client, out, p), 0);
 }
 
 /* What is held across the wrap of reliable numbers comes out in order, in one run. */
@@ -140,10 +135,8 @@ static uint32_t acknowledged_after(uint32_t ms, int32_t skew)
 	seq = wire_get16(raw.sent[0].data + raw.sent[0].bytes - sizeof payload - 4);
 	for (; ms; ms--)
 		raw_service(&raw, 1);
-	p = wire_put_command(raw_header(&client, out, 1), WIRE_ACKNOWLEDGE, 3, seq);
-	wire_put16(p, seq);
-	wire_put16(p + 2, (uint32_t)(sent + skew) & 0xffff);
-	return raw_rx(&raw, &client.address, out, 12);
+	p = raw_put_acknowledge(raw_header(&client, out, 1), 3, seq, (uint16_t)(sent + skew));
+	return raw_say(&raw, &client, out, p);
 }
 
 /* Round trips are right on both sides of each wrap of the 16 bits; one of a time to come is

@@ -326,7 +326,7 @@ static void verify_again(void **state)
 	p = raw_put_reliable(raw_header(&client, out, 1), 0, 1, "x", 1);
 	for (int i = 0; i < 300; i++) {
 		raw_forget(&raw);
-		raw_rx(&raw, &client.address, out, (uint32_t)(p - out));
+		raw_say(&raw, &client, out, p);
 		again += raw.sent_count;
 		if (raw.sent_count)
 			assert_memory_equal(raw.sent[0].data, verify, sizeof verify);
@@ -345,11 +345,10 @@ static uint32_t acknowledge(const struct raw_client *client, const uint8_t *veri
 {
 	uint8_t out[16], *p = raw_header(client, out, 1);
 
-	p = wire_put_command(p, WIRE_ACKNOWLEDGE, 0xff, wire_get16(verify + 6));
-	wire_put16(p, wire_get16(verify + 6));
-	wire_put16(p + 2, wire_get16(verify + 2));
+	p = raw_put_acknowledge(
+		p, WIRE_CONTROL_CHANNEL, wire_get16(verify + 6), wire_get16(verify + 2));
 	raw_forget(&raw);
-	return raw_rx(&raw, &client->address, out, 12);
+	return raw_say(&raw, client, out, p);
 }
 
 /* CONNECT of source number; the client that VERIFY_CONNECT, copied to verify, makes of it. */
@@ -538,27 +537,25 @@ static void who_has_left(void **state)
 	p = wire_put_command(p, WIRE_DISCONNECT | WIRE_ACK_FLAG, 0xff, 300);
 	wire_put32(p, 5);
 	p += 4;
-	assert_int_equal(raw_rx(&raw, &client.address, out, (uint32_t)(p - out)), 0);
+	assert_int_equal(raw_say(&raw, &client, out, p), 0);
 	raw_service(&raw, 1);
 	assert_int_equal(raw.disconnects, 1);
 	for (int i = 0; i < 3; i++) {
 		raw_forget(&raw);
-		assert_int_equal(raw_rx(&raw, &client.address, out, (uint32_t)(p - out)), 0);
+		assert_int_equal(raw_say(&raw, &client, out, p), 0);
 		assert_int_equal(raw.sent_count, 1);
 		assert_memory_equal(raw.sent[0].data + 4, "\x01\xff\x01\x2c\x01\x2c\x00\x09", 8);
 		raw_service(&raw, 2000);
 	}
 	raw_forget(&raw);
 	raw.no_buffer = true; /* no place for the answer: it was not given */
-	assert_int_equal(
-		raw_rx(&raw, &client.address, out, (uint32_t)(p - out)), SW_ENET_C_LEAVING);
+	assert_int_equal(raw_say(&raw, &client, out, p), SW_ENET_C_LEAVING);
 	raw.no_buffer = false;
 	assert_int_equal(raw_rx(&raw, &other, out, (uint32_t)(p - out)), SW_ENET_C_UNKNOWN_PEER);
 	for (uint32_t cut = 0; cut < p - out; cut++)
 		assert_int_not_equal(raw_rx(&raw, &client.address, out, cut), 0);
 	p = raw_put_reliable(raw_header(&client, out, 9), 0, 1, "x", 1);
-	assert_int_equal(
-		raw_rx(&raw, &client.address, out, (uint32_t)(p - out)), SW_ENET_C_UNKNOWN_PEER);
+	assert_int_equal(raw_say(&raw, &client, out, p), SW_ENET_C_UNKNOWN_PEER);
 	p = wire_put_command(raw_header(&client, out, 9), WIRE_DISCONNECT | WIRE_ACK_FLAG, 0xff, 7);
 	wire_put32(p, 5);
 	assert_int_equal(raw.sent_count, 0);
@@ -569,8 +566,9 @@ static void who_has_left(void **state)
 	raw_free(&raw);
 }
 
-/* Who was ended and still sends is told again at doubling intervals, not before what it sent until it
- * could hear of it has come, for no fewer bytes than it is sent, in its own session only; who left by itself never. */
+/* Who was ended and still sends is told again at doubling intervals, not before what it sent until
+ * it could hear of it has come, for no fewer bytes than it is sent, in its own session only; who
+ * left by itself never. */
 static void who_was_sent_away(void **state)
 {
 	struct raw_client client;
@@ -588,7 +586,7 @@ static void who_was_sent_away(void **state)
 	p = wire_put_command(raw_header(&client, out, 9), WIRE_PING | WIRE_ACK_FLAG, 0xff, 2);
 	for (uint32_t ms = 0; ms < 40000; ms++) { /* 8 bytes each ms, of which it gets 12 */
 		raw_forget(&raw);
-		assert_int_equal(raw_rx(&raw, &client.address, out, (uint32_t)(p - out)),
+		assert_int_equal(raw_say(&raw, &client, out, p),
 			ms < 30000 ? SW_ENET_C_LEAVING : SW_ENET_C_UNKNOWN_PEER);
 		assert_true(raw.sent_count <= 1);
 		if (raw.sent_count) {
@@ -623,10 +621,9 @@ static void answer_pings(const struct raw_client *client)
 		uint8_t out[16], *p = raw_header(client, out, 9);
 
 		assert_int_equal(ping[0], WIRE_PING | WIRE_ACK_FLAG);
-		p = wire_put_command(p, WIRE_ACKNOWLEDGE, 0xff, wire_get16(ping + 2));
-		memcpy(p, ping + 2, 2);
-		memcpy(p + 2, ping - 2, 2);
-		assert_int_equal(raw_rx(&raw, &client->address, out, 12), 0);
+		p = raw_put_acknowledge(
+			p, WIRE_CONTROL_CHANNEL, wire_get16(ping + 2), wire_get16(ping - 2));
+		assert_int_equal(raw_say(&raw, client, out, p), 0);
 	}
 }
 

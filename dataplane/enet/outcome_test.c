@@ -15,35 +15,7 @@ static uint8_t payload[4096];
 
 static void begin(struct sw_enet_config config, struct raw_client *client)
 {
-	raw_new(&raw, &config);
-	assert_true(raw_connect(&raw, client, 1, 16));
-	raw_service(&raw, 0);
-	raw_forget(&raw);
-}
-
-static uint32_t rx(const struct raw_client *client, const uint8_t *out, const uint8_t *end)
-{
-	return raw_rx(&raw, &client->address, out, (uint32_t)(end - out));
-}
-
-static uint32_t say_reliable(
-	const struct raw_client *client, uint8_t channel, uint16_t seq, uint32_t n)
-{
-	uint8_t out[4096], *p = raw_header(client, out, (uint16_t)raw.now_ms);
-
-	payload[0] = (uint8_t)seq;
-	return rx(client, out, raw_put_reliable(p, channel, seq, payload, n));
-}
-
-/* One of count fragments of 400 bytes. */
-static uint32_t say_fragment(const struct raw_client *client, bool reliable, uint8_t channel,
-	uint16_t start, uint32_t count, uint32_t number)
-{
-	uint8_t out[1024], *p = raw_header(client, out, (uint16_t)raw.now_ms);
-
-	return rx(client, out,
-		raw_put_fragment(p, reliable, channel, reliable ? (uint16_t)(start + number) : 0,
-			start, count, number, count * 400, number * 400, payload, 400));
+	assert_true(raw_begin(&raw, &config, client, 16));
 }
 
 /* What may wait and what is out of reach, at each edge of the windows. */
@@ -68,8 +40,9 @@ static void edges_of_the_windows(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		begin((struct sw_enet_config){0}, &client);
-		assert_int_equal(
-			say_fragment(&client, true, 0, cases[i].start, 2, cases[i].number), 0);
+		assert_int_equal(raw_say_fragment(&raw, &client, true, 0, cases[i].start, 2,
+					 cases[i].number),
+			0);
 		assert_int_equal(raw_count(&raw, cases[i].counter), 1);
 		assert_int_equal(raw_count(&raw, SW_ENET_C_HELD) +
 					 raw_count(&raw, SW_ENET_C_FAR_AHEAD) +
@@ -121,7 +94,7 @@ static void fragments_that_do_not_fit(void **state)
 				reliable ? (uint16_t)(1 + cases[i].number) : 0, 1, cases[i].count,
 				cases[i].number, cases[i].total, cases[i].offset, payload,
 				cases[i].bytes);
-			assert_int_equal(rx(&client, out, p), cases[i].refusal);
+			assert_int_equal(raw_say(&raw, &client, out, p), cases[i].refusal);
 			if (cases[i].refusal)
 				assert_int_equal(raw_count(&raw, SW_ENET_C_HELD), 0);
 			raw_service(&raw, 1);
@@ -149,12 +122,12 @@ static void what_waits_is_told_apart(void **state)
 					p = raw_put_unreliable(p, channel, seq, number,
 						&(uint8_t){(uint8_t)(10 * seq + number)}, 1);
 	}
-	assert_int_equal(rx(&client, out, p), 0);
+	assert_int_equal(raw_say(&raw, &client, out, p), 0);
 	assert_int_equal(raw_count(&raw, SW_ENET_C_STALE_UNRELIABLE), 8);
 	assert_int_equal(raw.delivered_count, 0);
 	for (uint16_t seq = 1; seq <= 2; seq++) {
 		p = raw_put_reliable(raw_header(&client, out, 1), 1, seq, "r", 1);
-		assert_int_equal(rx(&client, out, p), 0);
+		assert_int_equal(raw_say(&raw, &client, out, p), 0);
 	}
 	assert_int_equal(raw.delivered_count, 6);
 	for (uint32_t i = 0; i < 6; i++) {
@@ -167,19 +140,19 @@ static void what_waits_is_told_apart(void **state)
 	for (uint32_t i = 0; i < 2; i++) {
 		p = raw_put_fragment(
 			raw_header(&client, out, 1), false, 1, 3, 1, 2, i, 20, i * 10, payload, 10);
-		assert_int_equal(rx(&client, out, p), 0);
+		assert_int_equal(raw_say(&raw, &client, out, p), 0);
 	}
 	p = raw_put_reliable(raw_header(&client, out, 1), 1, 3, "r", 1);
-	assert_int_equal(rx(&client, out, p), 0);
+	assert_int_equal(raw_say(&raw, &client, out, p), 0);
 	assert_int_equal(raw.delivered_count, 2);
 	assert_int_equal(raw.delivered[1].bytes, 20);
 	raw_forget(&raw);
 	/* of the other channel the second predecessor comes first: held; then all */
 	p = raw_put_reliable(raw_header(&client, out, 1), 0, 2, "r", 1);
-	assert_int_equal(rx(&client, out, p), 0);
+	assert_int_equal(raw_say(&raw, &client, out, p), 0);
 	assert_int_equal(raw.delivered_count, 0);
 	p = raw_put_reliable(raw_header(&client, out, 1), 0, 1, "r", 1);
-	assert_int_equal(rx(&client, out, p), 0);
+	assert_int_equal(raw_say(&raw, &client, out, p), 0);
 	assert_int_equal(raw.delivered_count, 4); /* both at once: those after the first are old */
 	assert_int_equal(raw.delivered[2].first, 21);
 	assert_int_equal(raw_count(&raw, SW_ENET_C_HOLD_BYTES), 0);
@@ -205,10 +178,10 @@ static void what_is_dropped_is_counted(void **state)
 		p[4] = 's';
 		p += 5;
 	}
-	assert_int_equal(rx(&client, out, p), 0);
+	assert_int_equal(raw_say(&raw, &client, out, p), 0);
 	assert_int_equal(raw_count(&raw, SW_ENET_C_DROPPED_RING), 3);
 	raw.deaf = false;
-	assert_int_equal(rx(&client, out, p), 0);
+	assert_int_equal(raw_say(&raw, &client, out, p), 0);
 	assert_int_equal(raw.delivered_count, 1);
 	assert_int_equal(raw.delivered[0].first, 's');
 	assert_int_equal(raw_count(&raw, SW_ENET_C_DELIVERED), 1);
@@ -217,12 +190,13 @@ static void what_is_dropped_is_counted(void **state)
 	p = raw_header(&client, out, 1);
 	for (uint16_t i = 1; i <= 40; i++)
 		p = raw_put_unreliable(p, 0, 5, i, "w", 1);
-	assert_int_equal(rx(&client, out, p), 0);
+	assert_int_equal(raw_say(&raw, &client, out, p), 0);
 	assert_int_equal(raw_count(&raw, SW_ENET_C_DROPPED_MEMORY), 8);
-	assert_int_equal(say_fragment(&client, false, 0, 1, 4, 0), 0); /* of what has been */
+	assert_int_equal(
+		raw_say_fragment(&raw, &client, false, 0, 1, 4, 0), 0); /* of what has been */
 	assert_int_equal(raw_count(&raw, SW_ENET_C_STALE_UNRELIABLE), 3);
 	p = raw_put_fragment(raw_header(&client, out, 1), false, 0, 6, 1, 2, 0, 20, 0, payload, 10);
-	assert_int_equal(rx(&client, out, p), 0);
+	assert_int_equal(raw_say(&raw, &client, out, p), 0);
 	assert_int_equal(raw_count(&raw, SW_ENET_C_DROPPED_MEMORY), 9);
 	raw_free(&raw);
 }
@@ -238,14 +212,14 @@ static void owed_acknowledgements_are_bounded(void **state)
 	begin((struct sw_enet_config){0}, &client);
 	raw.no_buffer = true;
 	for (uint32_t i = 0; i < 2000; i++)
-		say_reliable(&client, 0, (uint16_t)(1 + i), 10);
+		raw_say_reliable(&raw, &client, 0, (uint16_t)(1 + i), 10);
 	taken = raw_count(&raw, SW_ENET_C_DELIVERED);
 	assert_in_range(taken, 500, 64 * 9 + 4);
 	assert_int_equal(raw_count(&raw, SW_ENET_C_WITHHELD_MEMORY), 2000 - taken);
 	assert_int_equal(raw_count(&raw, SW_ENET_C_COMMANDS_IN), taken);
 	raw.no_buffer = false;
 	raw_service(&raw, 1);
-	say_reliable(&client, 0, (uint16_t)(taken + 1), 10);
+	raw_say_reliable(&raw, &client, 0, (uint16_t)(taken + 1), 10);
 	assert_int_equal(raw_count(&raw, SW_ENET_C_DELIVERED), taken + 1);
 	raw_service(&raw, 1);
 	assert_int_equal(raw_count(&raw, SW_ENET_C_QUEUE_BYTES), 0);
@@ -273,7 +247,7 @@ static void leaving_hides_nobody(void **state)
 			p = wire_put_command(raw_header(&peer[k], out, 1),
 				WIRE_DISCONNECT | WIRE_UNSEQUENCED_FLAG, WIRE_CONTROL_CHANNEL, 1);
 			wire_put32(p, 0);
-			assert_int_equal(rx(&peer[k], out, p + 4), 0);
+			assert_int_equal(raw_say(&raw, &peer[k], out, p + 4), 0);
 		}
 		here[k] = !here[k];
 		present += here[k] ? 1 : -1u;
@@ -283,7 +257,8 @@ static void leaving_hides_nobody(void **state)
 		for (uint32_t i = 0; turn % 16 == 0 && i < PEERS; i++)
 			if (here[i])
 				assert_int_equal(
-					rx(&peer[i], out, raw_header(&peer[i], out, 1)), 0);
+					raw_say(&raw, &peer[i], out, raw_header(&peer[i], out, 1)),
+					0);
 	}
 	raw_free(&raw);
 }
@@ -314,7 +289,7 @@ static void many_under_way_of_one_source(void **state)
 			WIRE_CONTROL_CHANNEL, wire_get16(verify[i] + 6));
 		memcpy(p, verify[i] + 6, 2);
 		memcpy(p + 2, verify[i] + 2, 2);
-		assert_int_equal(rx(&client, out, p + 4), 0);
+		assert_int_equal(raw_say(&raw, &client, out, p + 4), 0);
 		assert_int_equal(raw.connects, n + 1);
 		assert_int_equal(raw.info.connect_data, i);
 	}
@@ -357,7 +332,7 @@ static void a_compressing_client(void **state)
 	memcpy(p, plain + 6, 2);
 	memcpy(p + 2, raw.sent[0].data + 2, 2);
 	raw_forget(&raw);
-	assert_int_equal(rx(&client, out, p + 4), 0);
+	assert_int_equal(raw_say(&raw, &client, out, p + 4), 0);
 	raw_service(&raw, 0);
 	assert_int_equal(raw.sent_count, 1);
 	memcpy(plain, raw.sent[0].data, raw.sent[0].bytes);

@@ -30,31 +30,24 @@ static void begin(uint32_t rate)
 	unreliable_seq = 0;
 }
 
-static uint32_t rx(const struct raw_client *from, const uint8_t *out, const uint8_t *end)
-{
-	return raw_rx(&raw, &from->address, out, (uint32_t)(end - out));
-}
-
 static uint32_t unreliable(const struct raw_client *from, uint8_t channel)
 {
 	uint8_t out[64], *p = raw_header(from, out, (uint16_t)raw.now_ms);
 
-	return rx(from, out, raw_put_unreliable(p, channel, 0, ++unreliable_seq, payload, 8));
+	return raw_say(
+		&raw, from, out, raw_put_unreliable(p, channel, 0, ++unreliable_seq, payload, 8));
 }
 
 static uint32_t reliable(uint16_t seq)
 {
-	uint8_t out[64], *p = raw_header(&client, out, (uint16_t)raw.now_ms);
-
-	payload[0] = (uint8_t)seq;
-	return rx(&client, out, raw_put_reliable(p, 0, seq, payload, 8));
+	return raw_say_reliable(&raw, &client, 0, seq, 8);
 }
 
 static uint32_t ping(uint16_t seq)
 {
 	uint8_t out[16], *p = raw_header(&client, out, (uint16_t)raw.now_ms);
 
-	return rx(&client, out,
+	return raw_say(&raw, &client, out,
 		wire_put_command(p, WIRE_PING | WIRE_ACK_FLAG, WIRE_CONTROL_CHANNEL, seq));
 }
 
@@ -62,7 +55,7 @@ static uint32_t unknown_command(void)
 {
 	uint8_t out[16], *p = raw_header(&client, out, (uint16_t)raw.now_ms);
 
-	return rx(&client, out, wire_put_command(p, 15, 0, 1));
+	return raw_say(&raw, &client, out, wire_put_command(p, 15, 0, 1));
 }
 
 static uint32_t nonsense(void)
@@ -71,7 +64,7 @@ static uint32_t nonsense(void)
 
 	out[0] |= WIRE_COMPRESSED >> 8;
 	memset(p, 0xff, 8);
-	return rx(&client, out, p + 8);
+	return raw_say(&raw, &client, out, p + 8);
 }
 
 /* Sends until it is refused for its rate; how many were not. */

@@ -44,15 +44,6 @@ static void preset(uint32_t number)
 	assert_int_equal(sw_enet_peer_preset(raw.engine, &one), 0);
 }
 
-static uint8_t *put_unsequenced(uint8_t *p, uint16_t group, const void *data, uint32_t n)
-{
-	p = wire_put_command(p, WIRE_SEND_UNSEQUENCED | WIRE_UNSEQUENCED_FLAG, 0, 0);
-	wire_put16(p, group);
-	wire_put16(p + 2, n);
-	memcpy(p + 4, data, n);
-	return p + 4 + n;
-}
-
 enum kind { UNSEQUENCED, UNRELIABLE, RELIABLE };
 
 static uint32_t rx(const struct raw_client *client, enum kind kind, uint16_t number)
@@ -60,12 +51,12 @@ static uint32_t rx(const struct raw_client *client, enum kind kind, uint16_t num
 	uint8_t out[64], *p = raw_header(client, out, 7);
 
 	if (kind == UNSEQUENCED)
-		p = put_unsequenced(p, number, "data", 4);
+		p = raw_put_unsequenced(p, number, "data", 4);
 	else if (kind == UNRELIABLE)
 		p = raw_put_unreliable(p, 0, 0, number, "data", 4);
 	else
 		p = raw_put_reliable(p, 0, number, "data", 4);
-	return raw_rx(&raw, &client->address, out, (uint32_t)(p - out));
+	return raw_say(&raw, client, out, p);
 }
 
 static void announced_when_first_heard(void **state)
@@ -296,7 +287,7 @@ static void may_leave(void **state)
 	preset(3);
 	p = wire_put_command(p, WIRE_DISCONNECT | WIRE_ACK_FLAG, WIRE_CONTROL_CHANNEL, 1);
 	wire_put32(p, 77);
-	assert_int_equal(raw_rx(&raw, &client.address, out, (uint32_t)(p + 4 - out)), 0);
+	assert_int_equal(raw_say(&raw, &client, out, p + 4), 0);
 	raw_service(&raw, 1);
 	assert_int_equal(raw.disconnects, 1);
 	assert_int_equal(raw.gone_data, 77);

@@ -31,7 +31,7 @@ static void reliable(uint8_t channel, uint16_t seq, uint32_t bytes)
 	payload[0] = (uint8_t)seq;
 	p = raw_put_reliable(
 		raw_header(&client, out, (uint16_t)(100 + seq)), channel, seq, payload, bytes);
-	assert_int_equal(raw_rx(&raw, &client.address, out, (uint32_t)(p - out)), 0);
+	assert_int_equal(raw_say(&raw, &client, out, p), 0);
 }
 
 /* Fragment number of a packet of count fragments of 400 bytes that starts at start. */
@@ -43,7 +43,7 @@ static uint32_t fragment(
 		is_reliable ? (uint16_t)(start + number) : 0, start, count, number, count * 400,
 		number * 400, payload, 400);
 
-	return raw_rx(&raw, &client.address, out, (uint32_t)(p - out));
+	return raw_say(&raw, &client, out, p);
 }
 
 /* Acknowledgements in what is sent now; *seq: of the last one. */
@@ -155,17 +155,14 @@ static void fragments_must_agree(void **state)
 	/* same count and total, but cut elsewhere */
 	p = raw_put_fragment(
 		raw_header(&client, out, 7), true, 0, 1, 1, 4, 0, 1600, 0, payload, 410);
-	assert_int_equal(
-		raw_rx(&raw, &client.address, out, (uint32_t)(p - out)), SW_ENET_C_BAD_FRAGMENT);
+	assert_int_equal(raw_say(&raw, &client, out, p), SW_ENET_C_BAD_FRAGMENT);
 	/* its own sequence number is not start + number */
 	p = raw_put_fragment(
 		raw_header(&client, out, 7), true, 0, 9, 1, 4, 2, 1600, 800, payload, 400);
-	assert_int_equal(
-		raw_rx(&raw, &client.address, out, (uint32_t)(p - out)), SW_ENET_C_BAD_FRAGMENT);
+	assert_int_equal(raw_say(&raw, &client, out, p), SW_ENET_C_BAD_FRAGMENT);
 	/* a whole packet where an assembly stands */
 	p = raw_put_reliable(raw_header(&client, out, 7), 0, 1, payload, 10);
-	assert_int_equal(
-		raw_rx(&raw, &client.address, out, (uint32_t)(p - out)), SW_ENET_C_BAD_FRAGMENT);
+	assert_int_equal(raw_say(&raw, &client, out, p), SW_ENET_C_BAD_FRAGMENT);
 	assert_int_equal(raw.delivered_count, 0);
 	raw_free(&raw);
 }
@@ -209,7 +206,7 @@ static void a_late_assembly_ends_the_peer(void **state)
 
 		/* it lives, and acknowledges our pings */
 		p = wire_put_command(p, WIRE_PING | WIRE_ACK_FLAG, 0xff, (uint16_t)i);
-		raw_rx(&raw, &client.address, out, (uint32_t)(p - out));
+		raw_say(&raw, &client, out, p);
 		raw_service(&raw, 1000);
 	}
 	assert_int_equal(raw.disconnects, 1);
@@ -234,7 +231,7 @@ static void unreliable_waits_for_its_reliable(void **state)
 	p = raw_put_unreliable(p, 0, 1, 3, "d", 1);
 	p = raw_put_unreliable(p, 0, 1, 1, "b", 1);
 	p = raw_put_unreliable(p, 0, 0, 9, "-", 1);
-	assert_int_equal(raw_rx(&raw, &client.address, out, (uint32_t)(p - out)), 0);
+	assert_int_equal(raw_say(&raw, &client, out, p), 0);
 	assert_int_equal(raw.delivered_count, 5);
 	for (uint32_t i = 0; i < 5; i++)
 		assert_int_equal(raw.delivered[i].first, "0abcd"[i]);

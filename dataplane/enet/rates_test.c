@@ -27,17 +27,14 @@ static struct sw_enet_peer_info info(void)
 
 static void rx(const uint8_t *out, const uint8_t *end)
 {
-	assert_int_equal(raw_rx(&raw, &client.address, out, (uint32_t)(end - out)), 0);
+	assert_int_equal(raw_say(&raw, &client, out, end), 0);
 }
 
 static void say_acknowledge(uint8_t channel, uint16_t seq, uint16_t sent_time)
 {
-	uint8_t out[16], *p;
+	uint8_t out[16], *p = raw_header(&client, out, 1);
 
-	p = wire_put_command(raw_header(&client, out, 1), WIRE_ACKNOWLEDGE, channel, seq);
-	wire_put16(p, seq);
-	wire_put16(p + 2, sent_time);
-	rx(out, p + 4);
+	rx(out, raw_put_acknowledge(p, channel, seq, sent_time));
 }
 
 static void say_numbers(uint8_t command, const uint32_t *numbers, uint32_t count)
@@ -59,10 +56,7 @@ static uint16_t sent_time(uint32_t i)
 
 static void begin(struct sw_enet_config config)
 {
-	raw_new(&raw, &config);
-	assert_true(raw_connect(&raw, &client, 1, 4));
-	raw_service(&raw, 0);
-	raw_forget(&raw);
+	assert_true(raw_begin(&raw, &config, &client, 4));
 	control_seq = 1;
 }
 

@@ -259,12 +259,10 @@ bool raw_connect(
 	verify = raw->sent[index].data;
 	client->peer_id = wire_get16(verify + 8);
 	client->session = verify[11];
-	p = raw_header(client, out, 78);
-	p = wire_put_command(p, WIRE_ACKNOWLEDGE, WIRE_CONTROL_CHANNEL, wire_get16(verify + 6));
-	wire_put16(p, wire_get16(verify + 6));
-	wire_put16(p + 2, wire_get16(verify + 2));
+	p = raw_put_acknowledge(raw_header(client, out, 78), WIRE_CONTROL_CHANNEL,
+		wire_get16(verify + 6), wire_get16(verify + 2));
 	raw->sent_count = index;
-	return raw_rx(raw, &client->address, out, 12) == 0;
+	return raw_say(raw, client, out, p) == 0;
 }
 
 uint8_t *raw_header(const struct raw_client *client, uint8_t *out, uint16_t sent_time)
@@ -273,6 +271,23 @@ uint8_t *raw_header(const struct raw_client *client, uint8_t *out, uint16_t sent
 		WIRE_SENT_TIME | (uint32_t)client->session << WIRE_SESSION_SHIFT | client->peer_id);
 	wire_put16(out + 2, sent_time);
 	return out + 4;
+}
+
+uint8_t *raw_put_acknowledge(uint8_t *p, uint8_t channel, uint16_t seq, uint16_t sent_time)
+{
+	p = wire_put_command(p, WIRE_ACKNOWLEDGE, channel, seq);
+	wire_put16(p, seq);
+	wire_put16(p + 2, sent_time);
+	return p + 4;
+}
+
+uint8_t *raw_put_unsequenced(uint8_t *p, uint16_t group, const void *data, uint32_t n)
+{
+	p = wire_put_command(p, WIRE_SEND_UNSEQUENCED | WIRE_UNSEQUENCED_FLAG, 0, 0);
+	wire_put16(p, group);
+	wire_put16(p + 2, n);
+	memcpy(p + 4, data, n);
+	return p + 4 + n;
 }
 
 uint8_t *raw_put_reliable(uint8_t *p, uint8_t channel, uint16_t seq, const void *data, uint32_t n)
@@ -309,4 +324,44 @@ uint8_t *raw_put_fragment(uint8_t *p, bool reliable, uint8_t channel, uint16_t s
 	wire_put32(p + 16, offset);
 	memcpy(p + 20, data, n);
 	return p + 20 + n;
+}
+
+bool raw_begin(struct raw_engine *raw, const struct sw_enet_config *config,
+	struct raw_client *client, uint32_t channels)
+{
+	bool in;
+
+	raw_new(raw, config);
+	in = raw_connect(raw, client, 1, channels);
+	raw_service(raw, 0);
+	raw_forget(raw);
+	return in;
+}
+
+uint32_t raw_say(struct raw_engine *raw, const struct raw_client *client, const uint8_t *out,
+	const uint8_t *end)
+{
+	return raw_rx(raw, &client->address, out, (uint32_t)(end - out));
+}
+
+uint32_t raw_say_reliable(struct raw_engine *raw, const struct raw_client *client, uint8_t channel,
+	uint16_t seq, uint32_t n)
+{
+	uint8_t payload[4000] = {(uint8_t)seq};
+	uint8_t out[4096], *p = raw_header(client, out, (uint16_t)raw->now_ms);
+
+	if (n > sizeof payload)
+		abort();
+	return raw_say(raw, client, out, raw_put_reliable(p, channel, seq, payload, n));
+}
+
+uint32_t raw_say_fragment(struct raw_engine *raw, const struct raw_client *client, bool reliable,
+	uint8_t channel, uint16_t start, uint32_t count, uint32_t number)
+{
+	uint8_t payload[400] = {0};
+	uint8_t out[1024], *p = raw_header(client, out, (uint16_t)raw->now_ms);
+
+	return raw_say(raw, client, out,
+		raw_put_fragment(p, reliable, channel, reliable ? (uint16_t)(start + number) : 0,
+			start, count, number, count * 400, number * 400, payload, 400));
 }

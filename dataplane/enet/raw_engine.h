@@ -89,11 +89,28 @@ bool raw_connect(
 /* Header of a datagram of the client, with sent time; returns where commands go. */
 uint8_t *raw_header(const struct raw_client *client, uint8_t *out, uint16_t sent_time);
 
+uint8_t *raw_put_acknowledge(uint8_t *p, uint8_t channel, uint16_t seq, uint16_t sent_time);
+uint8_t *raw_put_unsequenced(uint8_t *p, uint16_t group, const void *data, uint32_t n);
 uint8_t *raw_put_reliable(uint8_t *p, uint8_t channel, uint16_t seq, const void *data, uint32_t n);
 uint8_t *raw_put_unreliable(uint8_t *p, uint8_t channel, uint16_t seq, uint16_t unreliable,
 	const void *data, uint32_t n);
 uint8_t *raw_put_fragment(uint8_t *p, bool reliable, uint8_t channel, uint16_t seq, uint16_t start,
 	uint32_t count, uint32_t number, uint32_t total, uint32_t offset, const void *data,
 	uint32_t n);
+
+/* raw_new, and one client (source 1) that is connected and announced; nothing sent so far is kept.
+ * Returns false when it was refused. */
+bool raw_begin(struct raw_engine *raw, const struct sw_enet_config *config,
+	struct raw_client *client, uint32_t channels);
+
+/* A datagram of the client, from out to end. They return the refusal. */
+uint32_t raw_say(struct raw_engine *raw, const struct raw_client *client, const uint8_t *out,
+	const uint8_t *end);
+/* A reliable packet of n bytes, at most 4,000; the first is its seq's low byte. */
+uint32_t raw_say_reliable(struct raw_engine *raw, const struct raw_client *client, uint8_t channel,
+	uint16_t seq, uint32_t n);
+/* One of count fragments of 400 bytes. */
+uint32_t raw_say_fragment(struct raw_engine *raw, const struct raw_client *client, bool reliable,
+	uint8_t channel, uint16_t start, uint32_t count, uint32_t number);
 
 #endif

@@ -163,8 +163,7 @@ static void malformed_commands(void **state)
 		} else {
 			assert_int_equal(raw.sent_count, 0); /* nothing was acknowledged */
 			p = raw_put_reliable(raw_header(&client, out, 2), 0, 1, "fine", 4);
-			assert_int_equal(
-				raw_rx(&raw, &client.address, out, (uint32_t)(p - out)), 0);
+			assert_int_equal(raw_say(&raw, &client, out, p), 0);
 			assert_int_equal(raw.delivered_count, 1);
 		}
 		raw_free(&raw);
@@ -218,8 +217,7 @@ static void commands_before_a_bad_one_stand(void **state)
 	p = raw_put_reliable(raw_header(&client, out, 5), 0, 1, "one", 3);
 	*p++ = 0x8f;
 	memset(p, 0, 3);
-	assert_int_equal(
-		raw_rx(&raw, &client.address, out, (uint32_t)(p + 3 - out)), C(UNKNOWN_COMMAND));
+	assert_int_equal(raw_say(&raw, &client, out, p + 3), C(UNKNOWN_COMMAND));
 	assert_int_equal(raw.delivered_count, 1);
 	raw_service(&raw, 0);
 	assert_int_equal(raw.sent_count, 1);
@@ -231,7 +229,7 @@ static void commands_before_a_bad_one_stand(void **state)
 	p = raw_put_reliable(raw_header(&client, out, 5) - 2, 0, 2, "two", 3);
 	p = raw_put_reliable(p, 0, 3, "three", 5);
 	out[0] &= 0x7f;
-	assert_int_equal(raw_rx(&raw, &client.address, out, (uint32_t)(p - out)), C(NO_SENT_TIME));
+	assert_int_equal(raw_say(&raw, &client, out, p), C(NO_SENT_TIME));
 	assert_int_equal(raw.delivered_count, 1);
 	raw_service(&raw, 0);
 	assert_int_equal(raw.sent_count, 0);
@@ -249,11 +247,11 @@ static void other_sources_and_sessions(void **state)
 	p = raw_put_reliable(raw_header(&client, out, 5), 0, 1, "x", 1);
 	other = client;
 	other.address.port++;
-	assert_int_equal(raw_rx(&raw, &other.address, out, (uint32_t)(p - out)), C(UNKNOWN_PEER));
+	assert_int_equal(raw_say(&raw, &other, out, p), C(UNKNOWN_PEER));
 	other = client;
 	other.session = (other.session + 1) & 3;
 	raw_header(&other, out, 5);
-	assert_int_equal(raw_rx(&raw, &client.address, out, (uint32_t)(p - out)), C(WRONG_SESSION));
+	assert_int_equal(raw_say(&raw, &client, out, p), C(WRONG_SESSION));
 	assert_int_equal(raw.delivered_count, 0);
 	raw_free(&raw);
 }
