@@ -34,6 +34,8 @@ struct client {
 	uint32_t messages;
 	uint8_t last[64];
 	uint32_t last_bytes;
+	uint32_t frames;
+	uint16_t ip_id; /* of the last: they come in order, and once */
 };
 
 static const uint8_t key[16] = "worker_test key";
@@ -188,14 +190,15 @@ static inline uint32_t now_ms(const struct client *client)
 	return (uint32_t)(client->world->now_ns / NS_PER_MS);
 }
 
-/* Takes what came for it; acknowledges. Frames for others must not be there. */
-static inline uint32_t client_read(struct client *client)
+/* Takes up to so many frames; acknowledges. Frames for others must not be there. */
+static inline uint32_t client_read_some(struct client *client, uint32_t most)
 {
 	const struct lean_sink sink = {.ctx = client, .message = on_message};
 	uint8_t bytes[2048], out[LEAN_OUT_BYTES];
 	uint32_t frames = 0, n;
 
-	while ((n = ring_port_get(&client->world->wire, 0, bytes, sizeof(bytes)))) {
+	while (frames < most &&
+		(n = ring_port_get(&client->world->wire, 0, bytes, sizeof(bytes)))) {
 		const struct packet_frame frame = {.data = bytes, .bytes = n};
 		struct packet packet;
 
@@ -203,12 +206,23 @@ static inline uint32_t client_read(struct client *client)
 		assert_int_equal(packet.kind, PACKET_UDP);
 		assert_int_equal(packet.is_ip6, client->six);
 		assert_int_equal(packet.to_link_ip6, client->to_link);
+		if (!client->six) {
+			uint16_t ip_id = packet_get16(bytes + packet.l3_at + 4);
+
+			assert_true(!client->frames++ || (int16_t)(ip_id - client->ip_id) > 0);
+			client->ip_id = ip_id;
+		}
 		client_put(client, out,
 			lean_read(&client->enet, bytes + packet.payload_at, packet.payload_bytes,
 				&sink, now_ms(client), out));
 		frames++;
 	}
 	return frames;
+}
+
+static inline uint32_t client_read(struct client *client)
+{
+	return client_read_some(client, UINT32_MAX);
 }
 
 /* Connects and takes control's event; returns the peer. */

@@ -1,6 +1,7 @@
 /* Proves, over net_ring ports and with frames alone: a peer's answers leave by the way that its
- * last datagram came, a port's reset keeps peers connected, buffers come back, and rings that could
- * never take what a peer's hold releases are refused. */
+ * last datagram came, what a full transmit ring does not take waits, a port's reset keeps peers
+ * connected, buffers come back, and rings that could never take what a peer's hold releases are
+ * refused. */
 #include "dataplane/worker_fixture.h"
 
 static void answers_follow_the_last_way_in(void **state)
@@ -113,6 +114,60 @@ static void a_port_reset_leaves_peers_connected(void **state)
 	world_free(&world);
 }
 
+/* 255 frames fit the ring. */
+static void say_without_reading(struct world *world, struct client *client, uint32_t messages)
+{
+	while (messages--) {
+		client_reliable(client, "\x01 full", 6);
+		step(world, 1);
+		drain(world, world->links.to_control);
+	}
+}
+
+static void a_full_transmit_ring(void **state)
+{
+	struct world world;
+	struct client client;
+	FILE *log = fopen("/dev/null", "w");
+	uint64_t dropped;
+
+	(void)state;
+	world_make(&world, "txfull");
+	client_make(&client, &world, 2);
+	client_connect(&client);
+	client_read(&client);
+	step(&world, 1);
+	drain(&world, world.links.to_control);
+	say_without_reading(&world, &client, 270);
+	assert_true(counted(&world, DP_C_TX_FULL) > 0);
+	client_read_some(&client, 4); /* room for some of them */
+	step(&world, 1);
+	client_read(&client);
+	assert_in_range(client.enet.acknowledged, 254, 259);
+	step(&world, 1);
+	client_read(&client);
+	assert_int_equal(client.enet.acknowledged, 270); /* the rest has waited */
+	assert_int_equal(counted(&world, DP_C_TX_DROPPED), 0);
+	assert_int_not_equal(dp_worker_next_ns(world.worker), 0);
+
+	/* What waits when the port is reset is dropped: its MAC may be another afterwards. */
+	say_without_reading(&world, &client, 270);
+	assert_int_equal(dp_worker_next_ns(world.worker), 0); /* tried again at once */
+	dp_port_ask_reset(world.port);
+	step(&world, 1);
+	dropped = counted(&world, DP_C_TX_DROPPED);
+	assert_in_range(dropped, 15, 20);
+	dp_port_maintain(world.port, log);
+	assert_true(dp_port_running(world.port));
+	for (int i = 0; i < 3; i++) {
+		client_read(&client);
+		step(&world, 1);
+	}
+	assert_in_range(client.enet.acknowledged + dropped, 540, 541); /* one may be a ping */
+	fclose(log);
+	world_free(&world);
+}
+
 static void buffers_come_back(void **state)
 {
 	struct world world;
@@ -162,6 +217,7 @@ int main(void)
 		cmocka_unit_test(answers_follow_the_last_way_in),
 		cmocka_unit_test(replies_leave_by_the_port_they_came_in_on),
 		cmocka_unit_test(a_port_reset_leaves_peers_connected),
+		cmocka_unit_test(a_full_transmit_ring),
 		cmocka_unit_test(buffers_come_back),
 		cmocka_unit_test(rings_too_small_are_refused),
 	};
