@@ -5,17 +5,18 @@
 #   --players N    where the search begins (25000)         --seconds N    of the run that is reported (20)
 #   --probe N      seconds of each step of the search (8)   --no-search    that many players, held or not
 #   --crowd N      players in the crowd (5000; 0: none)     --stock N      where stock's search begins (4095, the most that
-#                  an ENet host can have; 0: none)
+#                  an ENet host can have; 0: none)         --limit N      the searches go no higher (60000)
 #   --smoke        judge nothing, but fail when players do not come in, or something is lost
 # A number is held when all came in, nobody was disconnected, nothing reliable was lost, the p99 of a tick is at most
-# half its 50 ms, no tick was left out, and 99 % of the updates arrived. The last line is one JSON object.
+# half its 50 ms, no tick was left out, and 99 % of the updates arrived. The last line is one JSON object. Exit status 0:
+# it was measured, whatever the figures are; else a sentence says what went wrong, and there are no figures.
 # Needs root: hugepages, priorities. PERF=1: perf record of the server's CPU behind each run.
 set -euo pipefail
 
 name=W3
 # shellcheck source=perf/onemap.sh
 . "$(dirname "${BASH_SOURCE[0]}")/onemap.sh"
-players=25000 seconds=20 probe=8 search=1 crowd=5000 stock=4095 smoke=0
+players=25000 seconds=20 probe=8 search=1 crowd=5000 stock=4095 limit=60000 smoke=0
 build=$here/build/release
 [[ ${1:--} == -* ]] || {
 	build=$1
@@ -24,7 +25,7 @@ build=$here/build/release
 build=$(realpath "$build")
 while (($#)); do
 	case $1 in
-	--players | --seconds | --probe | --crowd | --stock)
+	--players | --seconds | --probe | --crowd | --stock | --limit)
 		[[ ${2:-} =~ ^[0-9]{1,6}$ ]] || {
 			say "$1 takes a number"
 			exit 2
@@ -72,10 +73,15 @@ line() {
 		"$(figure idle_percent)"
 }
 
-# try PLAYERS SECONDS WALK
+# try PLAYERS SECONDS WALK: whether it held. Ends the script when the run could not be made: nothing was measured then.
 try() {
-	local is=no
-	if ! onemap_run "$@"; then
+	local is=no status=0
+	onemap_run "$@" || status=$?
+	if ((status == 2)); then
+		say "the run of $1 players ($3) could not be made; its logs are in $out"
+		exit 1
+	fi
+	if ((status)); then
 		# shellcheck disable=SC2059 # the columns
 		printf "$columns" "$3" "$1" no - - - - - - - - -
 		return 1
@@ -143,25 +149,33 @@ stock_limits() {
 
 # try_stock PLAYERS: held when 20 ticks a second ran, 99 % of them sent within 50 ms, and 99 % of updates came.
 try_stock() {
-	local n=$1 is=no p99 ticks
+	local n=$1 is=no status=0 p99 ticks
 	onemap_tickets "$n"
 	: >"$dir/stock.log"
 	: >"$dir/figures"
 	process_spawn "$dir/server.pid" "$dir/stock.log" taskset -c "$cpu_worker" nice -n -15 \
 		"$bin/stormweir-stock-game" 127.0.0.1 17777 "$n" "$(onemap_width "$n")" "$probe"
+	process_wait_for 10 "$dir/server.pid" grep -q '^stock: ready' "$dir/stock.log" || {
+		cat "$dir/stock.log" >&2
+		say "stormweir-stock-game did not start"
+		exit 1
+	}
 	onemap_first "$dir/server.pid"
 	process_spawn "$dir/generator.pid" "$dir/figures" taskset -c "$cpu_generator" nice -n -15 \
 		"$bin/stormweir-gen-kernel" --tx-ip 127.0.0.1 --tx-udp 17777 --forward-mode game --clients "$n" \
 		--tickets "$dir/tickets" --login-rate 1000 --settle 5 --seconds "$probe"
 	onemap_first "$dir/generator.pid"
-	onemap_wait 'gen: done' $((30 + n / 200 + probe)) || true
-	sleep 0.5
+	onemap_wait 'gen: done' $((30 + n / 200 + probe)) && onemap_wait 'stock: done' 5 "$dir/stock.log" || status=$?
+	if ((status == 2)); then
+		tail -n 5 "$dir/stock.log" "$dir/figures" >&2
+		exit 1
+	fi
 	onemap_leave
-	process_stop "$dir/generator.pid" TERM 5 || true
-	process_stop "$dir/server.pid" TERM 5 || true
+	process_stop "$dir/generator.pid" TERM 5 || say "the generator did not end in time"
+	process_stop "$dir/server.pid" TERM 5 || say "stormweir-stock-game did not end in time"
 	p99=$(awk '$1 == "stock_tick_p99_us" { print $2 }' "$dir/stock.log")
 	ticks=$(awk '$1 == "stock_ticks" { n = $2 } $1 == "stock_seconds" { s = $2 } END { print s ? n / s : 0 }' "$dir/stock.log")
-	if awk -v p99="${p99:-1e9}" -v hz="$ticks" -v gone="$(figure disconnects)" -v lost="$(figure reliable_lost)" \
+	if ((!status)) && awk -v p99="${p99:-1e9}" -v hz="$ticks" -v gone="$(figure disconnects)" -v lost="$(figure reliable_lost)" \
 		-v missed="$(figure updates_missed)" -v came="$(figure updates)" 'BEGIN {
 			exit !(p99 <= 50000 && hz >= 19.8 && !gone && !lost && came && missed <= 0.01 * (came + missed))
 		}'; then
@@ -182,27 +196,36 @@ onemap_head
 head_line
 best=$players
 if ((search)); then
-	search "$players" 60000 probe_ours
-	((best)) || say "not even 20 players were held"
+	search "$players" "$limit" probe_ours
+	((best)) || {
+		say "not even 20 players were held"
+		exit 1
+	}
 fi
 run=$((best < players ? best : players))
-((run)) || run=$players
 status=0
 try "$run" "$seconds" uniform || status=1
+[[ -s $dir/after ]] || {
+	say "the run that was to be reported has no figures: not all of $run players came in, or were heard to the end"
+	exit 1
+}
 stages
 result_p99=$(tick_p99_of_budget)
 result_lost=$(figure reliable_lost)
 result_gone=$(figure disconnects)
 result_in=$(figure players)
-((search)) || ((status)) || best=$run
-((status && !search)) && best=0
-if ((crowd)); then
-	try "$crowd" "$probe" crowd || true
+if ((status)); then
+	say "$run players were not held for $seconds s"
+	best=0
+fi
+if ((crowd)) && ! try "$crowd" "$probe" crowd && [[ ! -s $dir/after ]]; then
+	say "not all of the crowd's $crowd players came in, or were heard to the end"
+	exit 1
 fi
 best_ours=$best stock_best=0
 if ((stock)); then
 	stock_limits up
-	search "$stock" 4095 try_stock
+	search "$stock" $((limit < 4095 ? limit : 4095)) try_stock
 	stock_best=$best
 fi
 metric_json() { printf '"%s": {"median": %s, "low": %s, "high": %s%s, "better": "%s"}' "$1" "$2" "$2" "$2" "${4:+, \"target\": $4}" "$3"; }
@@ -212,4 +235,7 @@ printf '{"bench": "W3", "commit": "%s", "metrics": {%s, %s, %s, %s, %s}}\n' "$co
 	"$(metric_json reliable_lost "$result_lost" lower 0)" \
 	"$(metric_json disconnects "$result_gone" lower 0)" \
 	"$(metric_json stock_players "$stock_best" higher '')"
-((!smoke)) || ((result_in == run && !result_lost && !result_gone))
+((!smoke)) || ((result_in == run && !result_lost && !result_gone)) || {
+	say "$result_in of $run players were there, $result_gone disconnected, $result_lost reliable messages lost"
+	exit 1
+}

@@ -45,7 +45,10 @@ grep -v '^{' "$out/table" # the JSON there compares rates, which are given here
 figure() { awk -v name="$1" '$1 == name { n = $2 } END { print n + 0 }' "$out/flood.generator"; }
 
 echo "flood: $(figure flood_frames) CONNECTs, $(figure flood_replies) answered; refused and told:"
-grep -E ' (refused_|verifies|refusals)' "$out/flood.server" || true
+grep -E ' (refused_|verifies|refusals)' "$out/flood.server" || {
+	say "the server saw no flood; its log is $out/flood.server"
+	exit 1
+}
 awk -v commit="$commit" -v gone="$(figure gone)" -v silent="$(figure unanswered)" \
 	-v asked="$(figure flood_bytes)" -v answered="$(figure flood_reply_bytes)" '
 	function at(q) { return n ? ratio[int((n - 1) * q + 0.5)] : 0 }

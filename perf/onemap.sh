@@ -2,7 +2,8 @@
 # players with signed tickets from a generator. Sourced by bash scripts after `set -euo pipefail` and `name=…`:
 #   onemap_begin BUILD_FOLDER   services, key, memory; all is removed when the script ends
 #   onemap_tickets COUNT        makes the login tickets (once; a ticket is good for one login, so each run makes its own)
-#   onemap_run PLAYERS SECONDS uniform|crowd  one server, one generator; false when not all came in
+#   onemap_run PLAYERS SECONDS uniform|crowd  one server, one generator; 1 when not all came in or were heard to the
+#                               end, 2 when the run could not be made (no server, a crash); says why
 #                               Leaves $dir/figures (the generator's) and $dir/before, $dir/after (/metrics)
 #   figure NAME; metric NAME; quantile HISTOGRAM SHARE   of the last run
 # shellcheck shell=bash
@@ -77,7 +78,8 @@ onemap_begin() {
 	fi
 	# Databases stay off the CPU that polls; the same for all that this shell starts later.
 	taskset -pc "$cpu_rest" $$ >/dev/null
-	services_redis_start "$dir" && services_postgres_start "$dir" on
+	services_redis_start "$dir" || exit 1
+	services_postgres_start "$dir" on || exit 1
 	"$bin/swctl" ticket-key --out-dir "$dir/keys" --id 1 >"$dir/keys/ticket-1.yaml"
 	public=$(sed -n 's/.*public_key: *"\?\([0-9a-f]\{64\}\).*/\1/p' "$dir/keys/ticket-1.yaml")
 }
@@ -187,29 +189,38 @@ onemap_leave() {
 	pid=$(process_pid "$dir/generator.pid")
 	[[ -n $pid ]] || return 0
 	kill -INT "$pid"
-	onemap_wait 'gen: left' 10 || true
+	onemap_wait 'gen: left' 10 || say "the generator did not leave in order"
 }
 
 onemap_server_stop() {
 	onemap_leave
 	process_stop "$dir/server.pid" TERM 90 || say "the server did not end in time"
-	process_stop "$dir/generator.pid" TERM 5 || true
+	process_stop "$dir/generator.pid" TERM 5 || say "the generator did not end in time"
 	rm -f "$dir"/huge/* # EAL leaves its pages to whoever comes next under its name
 }
 
-# Waits for a line of the generator's log.
+# onemap_wait LINE SECONDS [LOG]: until a line of the generator's log, or of LOG, begins so. 1: it did not come, or not
+# all players came in; 2: server or generator has ended. Says which.
 onemap_wait() {
-	local line=$1 turns=$(($2 * 10))
-	until grep -q "^$line" "$dir/figures"; do
-		[[ -n $(process_pid "$dir/generator.pid") && -n $(process_pid "$dir/server.pid") ]] || return 1
-		[[ $line == 'gen: left' ]] || ! grep -q 'players came in' "$dir/figures" || return 1
-		((turns-- > 0)) || return 1
+	local line=$1 seconds=$2 log=${3:-$dir/figures} turns=$(($2 * 10)) one
+	until grep -q "^$line" "$log"; do
+		for one in server generator; do
+			[[ -n $(process_pid "$dir/$one.pid") ]] || {
+				say "the $one has ended before \"$line\""
+				return 2
+			}
+		done
+		[[ $line == 'gen: left' ]] || ! grep 'players came in' "$dir/figures" >&2 || return 1
+		((turns-- > 0)) || {
+			say "no \"$line\" in $seconds s"
+			return 1
+		}
 		sleep 0.1
 	done
 }
 
 onemap_play() {
-	local players=$1 seconds=$2 walk=$3
+	local players=$1 seconds=$2 walk=$3 status
 	: >"$dir/figures"
 	# shellcheck disable=SC2046 # words
 	process_spawn "$dir/generator.pid" "$dir/figures" nice -n -15 "$bin/stormweir-gen" \
@@ -220,10 +231,14 @@ onemap_play() {
 	onemap_first "$dir/postgres.pid"
 	onemap_first "$dir/redis/redis.pid"
 	onemap_first "$dir/generator.pid"
-	onemap_wait 'gen: playing' $((60 + players / 500)) || { onemap_metrics failed; cp "$dir/failed" "$out/metrics.failed"; return 1; }
-	onemap_metrics before || return 1
-	onemap_wait 'gen: done' $((seconds + 30)) || return 1
-	onemap_metrics after || return 1
+	onemap_wait 'gen: playing' $((60 + players / 500)) || {
+		status=$?
+		onemap_metrics failed && cp "$dir/failed" "$out/metrics.failed"
+		return $status
+	}
+	onemap_metrics before || return 2
+	onemap_wait 'gen: done' $((seconds + 30)) || return $?
+	onemap_metrics after || return 2
 	if [[ -n ${PERF:-} ]]; then
 		perf record -q -e cpu-clock -F 2000 -C "$cpu_worker" -o "$out/perf.data" -- sleep 5 || true
 	fi
@@ -249,17 +264,15 @@ onemap_run() {
 onemap_run_once() {
 	local players=$1 seconds=$2 walk=$3 width status=0
 	rm -f "$dir/before" "$dir/after"
+	: >"$dir/figures"
 	width=$(onemap_width "$players")
 	onemap_config "$players" "$width" || return 2
 	onemap_tickets "$players" || return 2
-	if ! onemap_server_start || ! onemap_characters "$players" "$width" "$walk"; then
-		onemap_server_stop
-		return 2
+	if onemap_server_start && onemap_characters "$players" "$width" "$walk"; then
+		onemap_play "$players" "$seconds" "$walk" || status=$?
+	else
+		status=2
 	fi
-	onemap_play "$players" "$seconds" "$walk" || {
-		status=1
-		grep '^gen: ' "$dir/figures" >&2 || true
-	}
 	onemap_server_stop
 	cp "$dir/server.log" "$out/server.$walk.$players.log"
 	cp "$dir/figures" "$out/generator.$walk.$players"

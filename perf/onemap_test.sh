@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # onemap_test.sh BIN: proves that the benchmarks of one map work as tools: players with signed tickets come onto the
-# map of a real server over memif, play, lose nothing, and the figures are there. It judges no time.
+# map of a real server over memif, in a crowd too, play, lose nothing, and the figures are there; that a run that cannot be
+# made ends with a sentence and not with figures. It judges no time.
 set -euo pipefail
 
 ((EUID == 0)) || {
@@ -12,7 +13,7 @@ log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 export STORMWEIR_NO_HUGE=1 SETTLE=1
 
-"$here/bench_W3.sh" "$(dirname "$1")" --smoke --players 200 --seconds 2 --probe 1 --crowd 0 --stock 0 >"$log" 2>&1 || {
+"$here/bench_W3.sh" "$(dirname "$1")" --smoke --players 200 --seconds 2 --probe 1 --crowd 100 --stock 0 >"$log" 2>&1 || {
 	cat "$log"
 	exit 1
 }
@@ -25,3 +26,19 @@ grep -qE '^from receive burst to input slot: p50 0\.[0-9]*[1-9]' "$log" || {
 	cat "$log"
 	exit 1
 }
+grep -q '^crowd  *100  *[a-z]* .* ms' "$log" || {
+	echo "the crowd has no figures"
+	cat "$log"
+	exit 1
+}
+
+if RING_SLOTS=7 "$here/bench_W3.sh" "$(dirname "$1")" --smoke --players 200 --seconds 2 --crowd 0 --stock 0 >"$log" 2>&1; then
+	echo "a configuration that is refused was measured"
+	cat "$log"
+	exit 1
+fi
+if ! grep -q '^W3: the run of 200 players (uniform) could not be made' "$log" || grep -q '"bench"' "$log"; then
+	echo "the run that could not be made does not say so"
+	cat "$log"
+	exit 1
+fi
