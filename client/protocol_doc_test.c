@@ -127,6 +127,27 @@ static const struct type {
 	SW_MESSAGE_TYPES(TYPE)};
 #define TYPES (sizeof(types) / sizeof(types[0]))
 
+/* The table of channels names it where the table of types puts it: at the end of row, a line of the
+ * page. */
+static void channel_names(const char *row, const char *message)
+{
+	const char *channel = strstr(page, row) + strlen(row), *at = section("## Transport: ENet");
+	char start[32];
+
+	snprintf(start, sizeof(start), "\n| %c | ", *channel);
+	at = strstr(at, start);
+	if (at) {
+		const char *end = strchr(at + 1, '\n');
+
+		while ((at = strstr(at, message)) && end && at < end) {
+			if (at[-1] == ' ' && strchr(",; ", at[strlen(message)]))
+				return;
+			at++;
+		}
+	}
+	fail_msg("channel %c does not name %s", *channel, message);
+}
+
 static void message_types_agree(void **state)
 {
 	char row[128];
@@ -137,6 +158,7 @@ static void message_types_agree(void **state)
 			types[i].name, types[i].message,
 			strcmp(types[i].who, "CLIENT") ? "server" : "client");
 		has_row(row);
+		channel_names(row, types[i].message);
 	}
 	assert_int_equal(lines("| `0x"), TYPES);
 	snprintf(row, sizeof(row), "Version %u.", SW_PROTOCOL_VERSION);
