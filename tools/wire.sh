@@ -52,12 +52,18 @@ wire_down() {
 
 huge_pages=/sys/kernel/mm/hugepages/hugepages-2048kB
 
-# Reads and changes the machine's number under a lock: several checkouts borrow side by side.
+# The kernel gives as many as it has.
+huge_set() { echo "$1" >$huge_pages/nr_hugepages; }
+
+# Reads and changes the machine's number under a lock: several checkouts borrow side by side. Prints by how much it
+# has changed.
 huge_change() {
 	(
 		flock 8
-		pages=$(($(cat $huge_pages/nr_hugepages) + $1))
-		echo $((pages > 0 ? pages : 0)) >$huge_pages/nr_hugepages
+		before=$(cat $huge_pages/nr_hugepages)
+		pages=$((before + $1))
+		huge_set $((pages > 0 ? pages : 0))
+		echo $(($(cat $huge_pages/nr_hugepages) - before))
 	) 8>/run/stormweir-hugepages.lock 2>/dev/null
 }
 
@@ -67,14 +73,17 @@ huge_free() {
 }
 
 # huge_borrow DIR PAGES: makes PAGES free 2 MiB pages and mounts them on DIR/huge. Fails, with nothing
-# changed, when the machine has none to give. What was added is noted in DIR/huge.added first.
+# changed, when the machine has none to give. What is to be added is noted in DIR/huge.added first, then what was: to give
+# back more would take the machine's own.
 huge_borrow() {
-	local dir=$1 pages=$2 free
+	local dir=$1 pages=$2 free boot added
 	[[ -w $huge_pages/nr_hugepages ]] || return 1
 	free=$(huge_free)
 	if ((free < pages)); then
-		echo "$((pages - free)) $(cat /proc/sys/kernel/random/boot_id)" >"$dir/huge.added"
-		huge_change $((pages - free))
+		boot=$(cat /proc/sys/kernel/random/boot_id)
+		echo "$((pages - free)) $boot" >"$dir/huge.added"
+		added=$(huge_change $((pages - free)))
+		echo "${added:-0} $boot" >"$dir/huge.added"
 	fi
 	free=$(huge_free)
 	mkdir -p "$dir/huge"
@@ -98,6 +107,6 @@ huge_return() {
 	[[ $boot == "$(cat /proc/sys/kernel/random/boot_id)" ]] || added=0
 	# Pages that someone else has taken meanwhile go back when he lets go: the kernel counts them as
 	# surplus.
-	((added == 0)) || huge_change $((-added))
+	((added == 0)) || huge_change $((-added)) >/dev/null
 	rm -f "$dir/huge.added"
 }

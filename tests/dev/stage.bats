@@ -133,3 +133,24 @@ start_all() {
 	stage_healthy
 	[ -n "$(process_pid "$stage_dir/bots.pid")" ]
 }
+
+@test "hugepages: what was borrowed goes back, and no page of the machine's own" {
+	mkdir -p "$stage_dir" "$folder/pages"
+	huge_pages=$folder/pages
+	# A machine with 30 pages, 20 of them free, that can have 100 at most.
+	echo 30 >"$huge_pages/nr_hugepages"
+	echo 0 >"$huge_pages/resv_hugepages"
+	echo 20 >"$huge_pages/free_hugepages"
+	huge_set() {
+		echo $(($1 < 100 ? $1 : 100)) >"$huge_pages/nr_hugepages"
+		echo $(($(cat "$huge_pages/nr_hugepages") - 10)) >"$huge_pages/free_hugepages"
+	}
+	if huge_borrow "$stage_dir" 150; then return 1; fi
+	[ "$(cat "$huge_pages/nr_hugepages")" = 30 ]
+	mount() { :; }
+	huge_borrow "$stage_dir" 50
+	[ "$(cat "$huge_pages/nr_hugepages")" = 60 ]
+	huge_return "$stage_dir"
+	[ "$(cat "$huge_pages/nr_hugepages")" = 30 ]
+	[ ! -e "$stage_dir/huge.added" ]
+}
