@@ -1,6 +1,10 @@
-# e2e.sh: what end-to-end tests share, on top of tools/stage.sh. Sourced; `bin` is the folder of the programs.
+# e2e.sh: what end-to-end tests share, on top of tools/stage.sh. A test sources it and begins with
+# e2e_begin FOLDER-OF-PROGRAMS, which is `bin` from then on.
 # shellcheck shell=bash
-# shellcheck disable=SC2154 # stage_* and wire_* are of tools/stage.sh, bin of who sources this
+# shellcheck disable=SC2154 # stage_* and wire_* are of tools/stage.sh
+
+# shellcheck source=tools/stage.sh
+. "$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)/tools/stage.sh"
 
 e2e_start=$SECONDS
 # Other tests may borrow hugepages at the same moment; this one does not depend on who is first.
@@ -17,6 +21,15 @@ die() {
 
 e2e_begin() {
 	local dir
+	[[ $# == 1 && -d $1 ]] || {
+		echo "usage: $0 FOLDER-OF-PROGRAMS" >&2
+		exit 2
+	}
+	((EUID == 0)) || {
+		echo "skipped: a network namespace needs root"
+		exit 77
+	}
+	bin=$(cd "$1" && pwd)
 	dir=$(mktemp -d /tmp/sw-e2e-XXXXXX) || exit 1
 	stage_init "$dir" "e$((RANDOM % 10000))" dev "$(stage_free_port)" off
 	stage_bin=$bin
@@ -206,6 +219,30 @@ health_until() {
 	until "$@" >/dev/null 2>&1; do
 		((turns-- > 0)) || die "/health never $what: $(health_body 2>&1)"
 		[[ -n $(process_pid "$stage_dir/stormweir.pid") ]] || die "the server has ended"
+		sleep 0.2
+	done
+}
+
+# metric NAME [THREAD]: a counter of the server now, all threads together or of one; nothing when there is none so named.
+# NAME is a regular expression; what it fits is added.
+metric() {
+	curl -sS --max-time 2 "http://127.0.0.1:$stage_http_port/metrics" | awk -v name="stormweir_$1" -v thread="${2:-}" '
+		$1 ~ "^" name "[{]" && (thread == "" || index($1, "thread=\"" thread "\"")) { sum += $NF; any = 1 }
+		END { if (any) print sum }'
+}
+
+# is WANT NAME [THREAD]
+is() {
+	local value
+	value=$(metric "${@:2}")
+	[[ $value == "$1" ]] || die "${*:2} is \"$value\", expected $1"
+}
+
+# until_is WANT NAME [THREAD]: waits up to 10 s.
+until_is() {
+	local turns=50
+	until [[ $(metric "${@:2}") == "$1" ]]; do
+		((turns-- > 0)) || is "$@"
 		sleep 0.2
 	done
 }

@@ -9,20 +9,9 @@
 #
 # Leaves nothing behind: no process, namespace, interface or file.
 set -uo pipefail
-[[ $# == 1 ]] || {
-	echo "usage: $0 FOLDER-OF-PROGRAMS" >&2
-	exit 2
-}
-((EUID == 0)) || {
-	echo "skipped: a network namespace needs root"
-	exit 77
-}
-bin=$(cd "$1" && pwd)
-# shellcheck source=tools/stage.sh
-. "$(cd "$(dirname "$0")/../.." && pwd)/tools/stage.sh"
 # shellcheck source=tests/e2e/e2e.sh
 . "$(dirname "$0")/e2e.sh"
-e2e_begin
+e2e_begin "$@"
 # shellcheck disable=SC2034 # tools/stage.sh uses it
 stage_lcores=3
 
@@ -53,26 +42,6 @@ configure() {
 	"$stage_bin/stormweir-config" --check "$stage_dir/node.yaml" >/dev/null || die "the configuration is not good"
 }
 
-# metric NAME: the sum over threads
-metric() {
-	curl -sS --max-time 2 "http://127.0.0.1:$stage_http_port/metrics" |
-		sed -n "s/^stormweir_$1{[^}]*} //p" | awk '{ sum += $1 } END { print sum + 0 }'
-}
-
-# is WANT NAME
-is() {
-	[[ $(metric "$2") == "$1" ]] || die "$2 is $(metric "$2"), expected $1"
-}
-
-# until_is WANT NAME: waits up to 10 s.
-until_is() {
-	local turns=50
-	until [[ $(metric "$2") == "$1" ]]; do
-		((turns-- > 0)) || die "$2 is $(metric "$2"), expected $1"
-		sleep 0.2
-	done
-}
-
 step "twelve bots go to and fro"
 configure
 stage_server_start || die "the server did not start"
@@ -94,7 +63,7 @@ joined=$(metric admission_joined_total) left=$(metric admission_left_total) move
 (($(metric admission_turned_back_total) > 0)) || die "nobody came back from nowhere"
 (($(metric simulation_instances_ended_total) >= 2)) || die "rooms did not end"
 is 0 instances_builds_failed_total
-is 0 simulation_malformed_total
+is 0 'simulation_malformed_[a-z_]+_total'
 is 0 admission_refused_no_room_total
 is 0 admission_refused_no_instance_total
 until_is 1 instances_warm

@@ -5,20 +5,9 @@
 #
 # Leaves nothing behind: no process, namespace, interface or file.
 set -uo pipefail
-[[ $# == 1 ]] || {
-	echo "usage: $0 FOLDER-OF-PROGRAMS" >&2
-	exit 2
-}
-((EUID == 0)) || {
-	echo "skipped: a network namespace needs root"
-	exit 77
-}
-bin=$(cd "$1" && pwd)
-# shellcheck source=tools/stage.sh
-. "$(cd "$(dirname "$0")/../.." && pwd)/tools/stage.sh"
 # shellcheck source=tests/e2e/e2e.sh
 . "$(dirname "$0")/e2e.sh"
-e2e_begin
+e2e_begin "$@"
 
 probe() {
 	stage_client "$stage_bin/stormweir-probe" "${1:-$wire_server_ip}" 7777
@@ -34,18 +23,6 @@ probe_until() {
 	step "$said"
 }
 
-metric() {
-	curl -fsS --max-time 2 "http://127.0.0.1:$stage_http_port/metrics" | sed -n "s/^stormweir_$1{[^}]*} //p"
-}
-
-# The place is taken at the login; on the map is a little later.
-players_until() {
-	local turns=100
-	until [[ $(metric admission_players) == "$1" ]]; do
-		((turns-- > 0)) || die "there are never $1 players"
-		sleep 0.1
-	done
-}
 
 # One player fits, and the port has an IPv6 address.
 sed -i -e 's/^  players_max: 2000$/  players_max: 1/' \
@@ -65,7 +42,7 @@ probe_until "takes players"
 step "full, and ready again"
 bots_start one 7001 1
 probe_until "is full"
-players_until 1
+until_is 1 admission_players # the place is taken at the login; on the map is a little later
 bots_leave one
 probe_until "takes players"
 
@@ -76,13 +53,13 @@ services_redis_start "$stage_dir" || die "Redis did not start again"
 probe_until "takes players"
 answered=$(metric dataplane_probe_replies_total)
 ((answered >= 12)) || die "probe_replies is \"$answered\""
-[[ $(metric dataplane_drop_probe_malformed_total) == 0 ]] || die "a probe was malformed"
+is 0 dataplane_drop_probe_malformed_total
 
 step "draining"
 # The last save cannot be committed while the database stands still, so the stop waits.
 bots_start last 7002 1 --expect-disconnect SERVER_STOPPING
 probe_until "is full"
-players_until 1
+until_is 1 admission_players
 mapfile -t backends < <(pgrep -P "$(process_pid "$stage_dir/postgres.pid")")
 kill -STOP "${backends[@]}"
 kill -TERM "$(process_pid "$stage_dir/stormweir.pid")"

@@ -7,20 +7,9 @@
 #
 # Leaves nothing behind: no process, namespace, interface or file.
 set -uo pipefail
-[[ $# == 1 ]] || {
-	echo "usage: $0 FOLDER-OF-PROGRAMS" >&2
-	exit 2
-}
-((EUID == 0)) || {
-	echo "skipped: a network namespace needs root"
-	exit 77
-}
-bin=$(cd "$1" && pwd)
-# shellcheck source=tools/stage.sh
-. "$(cd "$(dirname "$0")/../.." && pwd)/tools/stage.sh"
 # shellcheck source=tests/e2e/e2e.sh
 . "$(dirname "$0")/e2e.sh"
-e2e_begin
+e2e_begin "$@"
 # shellcheck disable=SC2034 # tools/stage.sh uses it
 stage_lcores=3
 

@@ -6,17 +6,10 @@
 #   - strace lists what the hot threads ask of the kernel. Allowed is what architecture.md says of AF_XDP: its
 #     driver's wake-up for each transmit burst (sendto); and in adaptive mode the sleeps and yields of an idle loop.
 set -uo pipefail
-((EUID == 0)) || {
-	echo "skipped: a network namespace needs root"
-	exit 77
-}
-build=$(cd "$1" && pwd)
-bin=$build/bin
-# shellcheck source=tools/stage.sh
-. "$(cd "$(dirname "$0")/../.." && pwd)/tools/stage.sh"
 # shellcheck source=tests/e2e/e2e.sh
 . "$(dirname "$0")/../e2e/e2e.sh"
-e2e_begin
+e2e_begin "$1/bin"
+build=$(dirname "$bin")
 
 report=$stage_run/hot
 # shellcheck disable=SC2034 # tools/stage.sh uses it
@@ -37,12 +30,6 @@ rooms() {
      height: 32m, tick_hz: 15, script: arena.lua}\
 ' "$stage_dir/node.yaml"
 	"$bin/stormweir-config" --check "$stage_dir/node.yaml" >/dev/null || die "the configuration is not good"
-}
-
-# metric NAME: the sum over threads
-metric() {
-	curl -sS --max-time 2 "http://127.0.0.1:$stage_http_port/metrics" |
-		sed -n "s/^stormweir_$1{[^}]*} //p" | awk '{ sum += $1 } END { print sum + 0 }'
 }
 
 # hot_threads: the ids of the EAL worker threads, all but the main one.

@@ -3,18 +3,11 @@
 # not to notice: none is disconnected, loses a reliable message or is corrected. Each refusal is in /metrics by name.
 # With the programs of an asan build this is the same under sanitizers.
 set -uo pipefail
-((EUID == 0)) || {
-	echo "skipped: a network namespace needs root"
-	exit 77
-}
-bin=$(cd "$1" && pwd)
-shift
 here=$(cd "$(dirname "$0")" && pwd)
-# shellcheck source=tools/stage.sh
-. "$here/../../tools/stage.sh"
 # shellcheck source=tests/e2e/e2e.sh
 . "$here/../e2e/e2e.sh"
-e2e_begin
+e2e_begin "$1"
+shift
 export PYTHONDONTWRITEBYTECODE=1
 
 # One address must not keep others out. The attackers that play come from one, several hundred of them within
@@ -24,8 +17,7 @@ sed -i 's/source_connects_per_s: .*/source_connects_per_s: 50/; s/source_connect
 wire_in "$stage_ns" ip address add 10.77.0.9/24 dev "$stage_client_end" || die "no second address"
 stage_server_start || die "the server did not start"
 bots_start good 3001 30 --connects-per-s 20 --expect-enters 1 --report "$stage_run/good.json"
-players() { curl -sS --max-time 2 "http://127.0.0.1:$stage_http_port/metrics" | awk '/^stormweir_simulation_players[ {]/ {n += $NF} END {print n + 0}'; }
-for ((turns = 0; $(players) < 30; turns++)); do
+for ((turns = 0; $(metric simulation_players) < 30; turns++)); do
 	((turns < 200)) || die "the bots do not join"
 	sleep 0.1
 done

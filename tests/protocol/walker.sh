@@ -3,17 +3,10 @@
 # alone (walker.py), plays beside stock bots and compares all that it is told with the page: each position of its own
 # with its prediction, every sequence of view changes, each message's channel. A second use of its ticket is refused.
 set -uo pipefail
-((EUID == 0)) || {
-	echo "skipped: a network namespace needs root"
-	exit 77
-}
-bin=$(cd "$1" && pwd)
 here=$(cd "$(dirname "$0")" && pwd)
-# shellcheck source=tools/stage.sh
-. "$here/../../tools/stage.sh"
 # shellcheck source=tests/e2e/e2e.sh
 . "$here/../e2e/e2e.sh"
-e2e_begin
+e2e_begin "$@"
 export PYTHONDONTWRITEBYTECODE=1
 
 walker() {
