@@ -17,6 +17,10 @@ onemap_run "$players" "$seconds" uniform || {
 	say "the run failed; see $out"
 	exit 1
 }
+(($(metric simulation_input_wait_seconds_count))) || {
+	say "no input was timed"
+	exit 1
+}
 us() { quantile simulation_input_wait_seconds "$1" | awk '{ printf "%.1f\n", $1 * 1e6 }'; }
 p50=$(us 0.5) p95=$(us 0.95) p99=$(us 0.99)
 echo "$players players, $seconds s, $(metric simulation_input_wait_seconds_count) inputs timed:" \

@@ -43,6 +43,10 @@ grep -v '^{' "$out/table" # the JSON there compares rates, which are given here
 
 # figure NAME: of the flooding generator's report, 0 if it did not happen.
 figure() { awk -v name="$1" '$1 == name { n = $2 } END { print n + 0 }' "$out/flood.generator"; }
+(($(figure flood_frames))) || {
+	say "the generator reports no flood; its log is $out/flood.generator"
+	exit 1
+}
 
 echo "flood: $(figure flood_frames) CONNECTs, $(figure flood_replies) answered; refused and told:"
 grep -E ' (refused_|verifies|refusals)' "$out/flood.server" || {
@@ -61,6 +65,10 @@ awk -v commit="$commit" -v gone="$(figure gone)" -v silent="$(figure unanswered)
 			for (j = i; j > 0 && ratio[j - 1] > ratio[j]; j--) {
 				t = ratio[j]; ratio[j] = ratio[j - 1]; ratio[j - 1] = t
 			}
+		if (!n) {
+			print "W6: no round was quiet enough for both sides; there are no figures" >"/dev/stderr"
+			exit 1
+		}
 		bytes = asked ? answered / asked : 0
 		printf "{\"bench\": \"W6\", \"commit\": \"%s\", \"metrics\": {", commit
 		printf "\"p99_ratio\": {\"median\": %.3f, \"low\": %.3f, \"high\": %.3f, \"target\": 1.2, \"better\": \"lower\"}, ", at(0.5), at(0.25), at(0.75)
