@@ -240,7 +240,7 @@ onemap_play() {
 	onemap_wait 'gen: done' $((seconds + 30)) || return $?
 	onemap_metrics after || return 2
 	if [[ -n ${PERF:-} ]]; then
-		perf record -q -e cpu-clock -F 2000 -C "$cpu_worker" -o "$out/perf.data" -- sleep 5 || true
+		perf record -q -e cpu-clock -F 2000 -C "$cpu_worker" -o "$out/perf.data" -- sleep 5 || say "perf record failed: there is no profile"
 	fi
 }
 
