@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -98,8 +99,12 @@ static void *run(void *arg)
 {
 	const struct timespec look = {.tv_nsec = LOOK_NS};
 	struct recorder *r = arg;
+	sigset_t all;
 
 	pthread_setname_np(pthread_self(), "sw-recorder");
+	/* SIGXFSZ too: at a limit on file sizes the recording ends, not the server. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, NULL);
 	for (;;) {
 		/* Read first: what was pushed before the stop is taken after it. */
 		bool stopping = atomic_load(&r->stopping);

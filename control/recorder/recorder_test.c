@@ -1,6 +1,7 @@
 /* Proves: what a shard pushes while the recorder runs is in the file, whole and in order; a
  * recording ends once, with its reason in the file and in a counter: stopped, the ring ran full,
- * the file is as large as allowed; a folder that cannot be used is refused at the start. */
+ * the file is as large as allowed or cannot be written any further, which leaves whole entries and
+ * the process alive; a folder that cannot be used is refused at the start. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,7 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <dirent.h>
+#include <pthread.h>
 #include <sched.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -148,6 +152,42 @@ static void a_full_file_ends_it(void **state)
 	byte_ring_free(ring);
 }
 
+/* The limit stands for a full disk: a write takes a part of the bytes, the next one none. */
+static void a_file_that_cannot_be_written_ends_it(void **state)
+{
+	enum { LIMIT = 30000, STEPS = 20000 };
+	struct rlimit before, limit;
+	struct recorder *recorder;
+	uint64_t steps, bytes_written;
+	sigset_t mine, was;
+
+	(void)state;
+	ring = byte_ring_new(1u << 20);
+	config.simulation.record_max_bytes = 10u << 20;
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+	limit = (struct rlimit){.rlim_cur = LIMIT, .rlim_max = before.rlim_max};
+	recorder = start(1u << 20);
+	/* This thread may write a log that is longer than that. */
+	sigemptyset(&mine);
+	sigaddset(&mine, SIGXFSZ);
+	pthread_sigmask(SIG_BLOCK, &mine, &was);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	for (uint32_t i = 0; i < STEPS; i++)
+		step(i);
+	while (!counter_get(&recorder_counters(recorder, 0)->values[RECORDER_ENDED_WRITE]))
+		sched_yield();
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+	pthread_sigmask(SIG_SETMASK, &was, NULL);
+	bytes_written = counter_get(&recorder_counters(recorder, 0)->values[RECORDER_BYTES]);
+	step(STEPS); /* to nobody */
+	assert_true(byte_ring_closed(ring));
+	recorder_stop(recorder);
+	steps = expect(RECORDING_END_WRITE);
+	assert_true(steps < LIMIT / 9);
+	assert_int_equal(count, bytes_written);
+	byte_ring_free(ring);
+}
+
 static void a_folder_that_cannot_be_used(void **state)
 {
 	const struct recording_header header = {.shard = 3, .workers = 1};
@@ -172,6 +212,7 @@ int main(void)
 		cmocka_unit_test(all_that_was_pushed_is_written),
 		cmocka_unit_test(a_full_ring_ends_it),
 		cmocka_unit_test(a_full_file_ends_it),
+		cmocka_unit_test(a_file_that_cannot_be_written_ends_it),
 		cmocka_unit_test(a_folder_that_cannot_be_used),
 	};
 	int failed;
