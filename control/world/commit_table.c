@@ -311,23 +311,29 @@ void commit_table_release(struct commit_table *t, struct commit *c)
 
 /* ---- questions ---- */
 
-struct commit *commit_table_expired(struct commit_table *t, uint64_t now_ns)
+uint32_t commit_table_expired(
+	struct commit_table *t, uint64_t now_ns, struct commit **list, uint32_t max)
 {
 	uint64_t next_ns = UINT64_MAX;
+	uint32_t count = 0;
 	struct commit *c;
 
 	if (now_ns <= t->expiry_ns)
-		return NULL;
+		return 0;
 	for (c = TAILQ_FIRST(&t->waiting); c; c = TAILQ_NEXT(c, line)) {
 		if (c->unknown)
 			continue;
-		if (c->deadline_ns < now_ns)
-			return c;
-		if (c->deadline_ns < next_ns)
-			next_ns = c->deadline_ns;
+		if (c->deadline_ns >= now_ns) {
+			if (c->deadline_ns < next_ns)
+				next_ns = c->deadline_ns;
+			continue;
+		}
+		if (count == max)
+			return count; /* there are more */
+		list[count++] = c;
 	}
 	t->expiry_ns = next_ns;
-	return NULL;
+	return count;
 }
 
 uint32_t commit_table_used(const struct commit_table *t)

@@ -76,8 +76,10 @@ void commit_table_settle(struct commit_table *table, struct commit *commit);
 /* SETTLED to FREE. */
 void commit_table_release(struct commit_table *table, struct commit *commit);
 
-/* A waiting commit whose deadline is before now_ns and that is not unknown; NULL for none. */
-struct commit *commit_table_expired(struct commit_table *table, uint64_t now_ns);
+/* Waiting commits whose deadline is before now_ns and that are not unknown, up to max of them in
+ * list, in their order. Returns how many; fewer than max: that was all. */
+uint32_t commit_table_expired(
+	struct commit_table *table, uint64_t now_ns, struct commit **list, uint32_t max);
 
 /* True while a commit of the character waits or is in flight. */
 bool commit_table_has(const struct commit_table *table, uint32_t realm_id, uint64_t character_id);

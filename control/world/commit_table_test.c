@@ -111,25 +111,51 @@ static void what_is_sent_behind(void **state)
 static void expiry_spares_the_unknown(void **state)
 {
 	struct commit_table *t = commit_table_new(4, 2, 100);
-	struct commit *c;
+	struct commit *list[4];
 
 	(void)state;
 	put(t, 1, 1, 0, 1, 1);
 	put(t, 2, 2, 0, 1, 1);
 	put(t, 3, 3, 0, 1, 1);
 	TAKE(t, 2, 1, 2);
-	assert_null(commit_table_expired(t, 103)); /* 3 has until 103 */
-	assert_int_equal(number_of(commit_table_expired(t, 104)), 3);
+	assert_int_equal(commit_table_expired(t, 103, list, 4), 0); /* 3 has until 103 */
+	assert_int_equal(commit_table_expired(t, 104, list, 4), 1);
+	assert_int_equal(number_of(list[0]), 3);
 	commit_table_put_back(t, true);
-	c = commit_table_expired(t, 1000);
-	assert_int_equal(number_of(c), 3);
-	commit_table_settle(t, c);
+	assert_int_equal(commit_table_expired(t, 1000, list, 4), 1);
+	assert_int_equal(number_of(list[0]), 3);
+	commit_table_settle(t, list[0]);
 	assert_false(commit_table_has(t, 1, 3));
 	assert_int_equal(commit_table_pending(t), 2);
 	assert_int_equal(commit_table_used(t), 3);
-	commit_table_release(t, c);
+	commit_table_release(t, list[0]);
 	assert_int_equal(commit_table_used(t), 2);
-	assert_null(commit_table_expired(t, 1000));
+	assert_int_equal(commit_table_expired(t, 1000, list, 4), 0);
+	commit_table_free(t);
+}
+
+/* Whatever the order of their deadlines, and however few are asked for at once. */
+static void expiry_finds_each(void **state)
+{
+	struct commit_table *t = commit_table_new(4, 2, 100);
+	struct commit *list[2];
+
+	(void)state;
+	put(t, 4, 1, 0, 1, 1);
+	put(t, 2, 2, 0, 1, 1);
+	put(t, 1, 3, 0, 1, 1);
+	put(t, 3, 4, 0, 1, 1);
+	assert_int_equal(commit_table_expired(t, 104, list, 2), 2); /* and one more */
+	assert_int_equal(number_of(list[0]), 2);
+	assert_int_equal(number_of(list[1]), 1);
+	commit_table_settle(t, list[0]);
+	commit_table_settle(t, list[1]);
+	assert_int_equal(commit_table_expired(t, 104, list, 2), 1);
+	assert_int_equal(number_of(list[0]), 3);
+	commit_table_settle(t, list[0]);
+	assert_int_equal(commit_table_expired(t, 104, list, 2), 0);
+	assert_int_equal(commit_table_expired(t, 105, list, 2), 1);
+	assert_int_equal(number_of(list[0]), 4);
 	commit_table_free(t);
 }
 
@@ -245,6 +271,7 @@ int main(void)
 		cmocka_unit_test(a_batch_is_the_front),
 		cmocka_unit_test(what_is_sent_behind),
 		cmocka_unit_test(expiry_spares_the_unknown),
+		cmocka_unit_test(expiry_finds_each),
 		cmocka_unit_test(a_copy_joins),
 		cmocka_unit_test(any_order_keeps_order),
 	};

@@ -126,16 +126,23 @@ void commits_take(struct world *world, uint32_t source, const struct msg *messag
 	}
 }
 
+/* A pass over all that waits finds so many: what expires together must not cost a pass each. */
+#define EXPIRED_MAX 256u
+
 static void expire(struct world *world, uint64_t now_ns)
 {
-	struct commit *c;
+	struct commit *list[EXPIRED_MAX];
+	uint32_t count;
 	bool any = false;
 
-	while ((c = commit_table_expired(world->commits, now_ns))) {
-		c->result = refusal(&c->body.commit, COMMIT_RESULT_EXPIRED, 0);
-		settle(world, c);
-		any = true;
-	}
+	do {
+		count = commit_table_expired(world->commits, now_ns, list, EXPIRED_MAX);
+		for (uint32_t i = 0; i < count; i++) {
+			list[i]->result = refusal(&list[i]->body.commit, COMMIT_RESULT_EXPIRED, 0);
+			settle(world, list[i]);
+		}
+		any |= count > 0;
+	} while (count == EXPIRED_MAX);
 	if (any)
 		requests_writes_settled(world, now_ns);
 }
