@@ -38,18 +38,20 @@ bool commits_room(const struct source *source)
 	return source->refusal_count + POP_SLOTS / 2 <= REFUSALS_MAX;
 }
 
+/* Refusals last: a copy of one that waits here may be among them, and "nothing was changed" is not
+ * to be heard before what was. */
 void commits_owed(struct world *world, struct source *source)
 {
 	struct commit *c;
 
-	while (source->refusal_count > 0 &&
-		push(source, &source->refusals[source->refusal_first])) {
-		source->refusal_first = (source->refusal_first + 1) % REFUSALS_MAX;
-		source->refusal_count--;
-	}
 	while ((c = TAILQ_FIRST(&source->owed_commits)) && answer(source, c)) {
 		TAILQ_REMOVE(&source->owed_commits, c, line);
 		commit_table_release(world->commits, c);
+	}
+	while (!c && source->refusal_count > 0 &&
+		push(source, &source->refusals[source->refusal_first])) {
+		source->refusal_first = (source->refusal_first + 1) % REFUSALS_MAX;
+		source->refusal_count--;
 	}
 }
 
@@ -72,7 +74,8 @@ static void refuse(struct world *world, uint32_t source_index, const struct msg_
 	struct msg_commit_result result = refusal(commit, why, op);
 
 	world_count(world, WORLD_COMMITS_OK + (enum world_counter)why, 1);
-	if (source->refusal_count == 0 && push(source, &result))
+	if (TAILQ_EMPTY(&source->owed_commits) && source->refusal_count == 0 &&
+		push(source, &result))
 		return;
 	CHECK(source->refusal_count < REFUSALS_MAX); /* a ring is read only while there is room */
 	source->refusals[(source->refusal_first + source->refusal_count++) % REFUSALS_MAX] = result;

@@ -386,11 +386,17 @@ bool world_health(const struct world *world, char *text, size_t text_bytes)
 		return false;
 	}
 	if (atomic_load_explicit(&world->commits_full, memory_order_relaxed)) {
-		snprintf(text, text_bytes,
-			"postgres: too slow: %llu commits wait (postgres.commits_pending_max is "
-			"%u) "
-			"and more are refused",
-			(unsigned long long)commits, world->config->postgres.commits_pending_max);
+		max = world->config->postgres.commits_pending_max;
+		if (commits >= max)
+			snprintf(text, text_bytes,
+				"postgres: too slow: %llu commits wait "
+				"(postgres.commits_pending_max is %u) and more are refused",
+				(unsigned long long)commits, max);
+		else
+			snprintf(text, text_bytes,
+				"postgres: ready, but shards do not take the answers to %llu "
+				"commits (postgres.commits_pending_max is %u) and more are refused",
+				(unsigned long long)(max - commits), max);
 		return false;
 	}
 	snprintf(text, text_bytes, "postgres: ready, %llu saves and %llu commits wait",

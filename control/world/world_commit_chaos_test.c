@@ -2,8 +2,8 @@
  * the server is killed and started again, and characters are taken over, random grants, moves and
  * trades of a few characters run, some sent twice. In the end each confirmed commit is there once
  * and each refused one not at all, everything is conserved, and the ledger agrees with what there
- * is. Then one by one: what is answered while PostgreSQL is away, slow or full, and that a stop
- * waits. */
+ * is. Then one by one: what is answered while PostgreSQL is away, slow or full, or the shard does
+ * not read, and that a stop waits. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -437,6 +437,45 @@ static void bounded(void **state)
 	end();
 }
 
+/* A shard that reads no answers: they fill its ring, then all places, and health says whose fault
+ * that is. A copy of one that was carried out is refused then, and hears so after the first. */
+static void answers_that_nobody_takes(void **state)
+{
+	enum { PLACES = 64 };
+	struct msg_commit_result r;
+	uint32_t pushed = 0, ok = 0, refused = 0;
+	bool done = false;
+	char text[256];
+
+	(void)state;
+	start(PLACES);
+	begin();
+	/* One at a time: no place is taken by one that waits for PostgreSQL. */
+	for (; fixture_counter(&f, WORLD_ANSWERS_DELAYED) < PLACES; pushed++) {
+		give(pushed, 1 + pushed % 100, 1, 60000);
+		fixture_wait_counter(&f, WORLD_COMMITS_OK, pushed + 1);
+	}
+	fixture_wait_health(&f, false);
+	world_health(f.world, text, sizeof(text));
+	assert_non_null(strstr(text, "shards do not take the answers to 64 commits"));
+	give(pushed - 1, 1 + (pushed - 1) % 100, 1, 60000);
+	fixture_wait_counter(&f, WORLD_COMMITS_UNAVAILABLE, 1);
+	for (uint32_t i = 0; i < pushed + 1; i++) {
+		r = fixture_committed(&f, FIXTURE_MAIN);
+		ok += r.result == COMMIT_RESULT_OK;
+		refused += r.result == COMMIT_RESULT_UNAVAILABLE;
+		if (r.request[1] != pushed - 1)
+			continue;
+		assert_int_equal(r.result, done ? COMMIT_RESULT_UNAVAILABLE : COMMIT_RESULT_OK);
+		done = true;
+	}
+	assert_int_equal(ok, pushed);
+	assert_int_equal(refused, 1);
+	assert_int_equal(server_sql(sql, "SELECT sum(gold) FROM character"), ok);
+	fixture_wait_health(&f, true);
+	end();
+}
+
 /* A stop waits for what is under way; at its deadline it says how many are not settled. */
 static void a_flush_waits(void **state)
 {
@@ -469,6 +508,7 @@ int main(void)
 		cmocka_unit_test(killed_with_a_batch_under_way),
 		cmocka_unit_test(one_row_held_up),
 		cmocka_unit_test(bounded),
+		cmocka_unit_test(answers_that_nobody_takes),
 		cmocka_unit_test(a_flush_waits),
 	};
 
