@@ -6,8 +6,7 @@
 #include "control/world/commit_check.h"
 #include "control/world/world_internal.h"
 
-#define RETRY_NS     (100 * NS_PER_MS)
-#define LOG_PAUSE_NS (10 * NS_PER_S) /* between two lines of a kind */
+#define LOG_PAUSE_NS (10 * NS_PER_S) /* between two lines about what cannot be carried out */
 
 /* The counters of results follow in the order of enum commit_result. */
 _Static_assert(WORLD_COMMITS_DUPLICATE - WORLD_COMMITS_OK + 1 == COMMIT_RESULT_COUNT &&
@@ -160,27 +159,17 @@ void commits_pump(struct world *world, uint64_t now_ns)
 	expire(world, now_ns);
 	/* No lingering for company: while a batch is under way the next one gathers. */
 	if (commit_table_waiting(world->commits) == 0 ||
-		commit_table_in_flight(world->commits) > 0 || now_ns < world->commits_retry_ns ||
+		commit_table_in_flight(world->commits) > 0 ||
+		now_ns < world->commit_batch.retry_ns ||
 		!pg_link_ready(world->links[LINK_COMMITS_INDEX]))
 		return;
-	count = commit_table_take(world->commits, world->commit_limit, &world->commit_batch);
-	commit_encoder_fill(world->commit_encoder, world->commit_batch, count, &call);
+	count = commit_table_take(world->commits, world->commit_batch.limit, &world->commits_sent);
+	commit_encoder_fill(world->commit_encoder, world->commits_sent, count, &call);
 	if (!pg_link_send(world->links[LINK_COMMITS_INDEX], 0, &call, 1, now_ns)) {
 		commit_table_put_back(world->commits, false);
 		return;
 	}
-	world->commit_rows = count;
-	world->commits_sent_ns = now_ns;
-}
-
-static void say_failed(struct world *world, const char *what, const char *sqlstate, uint64_t now_ns)
-{
-	if (now_ns < world->commits_log_ns)
-		return;
-	world->commits_log_ns = now_ns + LOG_PAUSE_NS;
-	sw_log(SW_LOG_WARN, "world",
-		"postgres: a batch of %u commits failed and is tried again: %s (SQLSTATE %s)",
-		world->commit_rows, what ? what : "", sqlstate);
+	batch_sent(&world->commit_batch, count, now_ns);
 }
 
 /* Data that can never be carried out, which commit_check should have refused. A unique key is not
@@ -193,49 +182,49 @@ static bool never(const char *sqlstate)
 
 /* Nothing of the batch happened: a lock that someone holds too long, a full disk. Smaller ones find
  * the commit that is to blame, and then the others go first. */
-static void batch_failed(struct world *world, const PGresult *result, uint64_t now_ns)
+static void commits_failed(struct world *world, const PGresult *result, uint64_t now_ns)
 {
 	const char *sqlstate = pg_sqlstate(result);
 	const char *text = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
-	struct commit *first = world->commit_batch[0];
+	struct commit *first = world->commits_sent[0];
 
 	world_count(world, WORLD_COMMIT_BATCHES_FAILED, 1);
-	say_failed(world, text, sqlstate, now_ns);
-	world->commit_limit = world->commit_rows > 1 ? world->commit_rows / 2 : 1;
-	world->commits_retry_ns = never(sqlstate) ? now_ns : now_ns + RETRY_NS;
-	if (world->commit_rows == 1 && never(sqlstate) && !first->unknown) {
+	batch_say(&world->commit_batch, "commits", text, sqlstate, now_ns);
+	batch_failed(&world->commit_batch, never(sqlstate), now_ns);
+	if (world->commit_batch.rows == 1 && never(sqlstate) && !first->unknown) {
 		say_invalid(world, &first->body.commit, text ? text : sqlstate, 0, now_ns);
 		first->result = refusal(&first->body.commit, COMMIT_RESULT_INVALID, 0);
 		settle(world, first);
+		world->commit_batch.retry_ns = 0;
 		requests_writes_settled(world, now_ns);
 		return;
 	}
 	commit_table_put_back(world->commits, false);
-	if (world->commit_rows == 1)
+	if (world->commit_batch.rows == 1)
 		commit_table_rotate(world->commits);
 }
 
-static void batch_done(
+static void commits_done(
 	struct world *world, PGresult *const *results, uint32_t count, uint64_t now_ns)
 {
-	uint32_t limit = world->commit_limit * 2, repeated,
-		 per_batch = world->config->postgres.commits_per_batch;
+	uint32_t repeated;
 
-	histogram_add(&world->commit_time, now_ns - world->commits_sent_ns);
+	histogram_add(&world->commit_time, now_ns - world->commit_batch.sent_ns);
 	if (!commit_results_read(
-		    results, count, world->commit_batch, world->commit_rows, &repeated)) {
+		    results, count, world->commits_sent, world->commit_batch.rows, &repeated)) {
 		/* It was carried out, and what came of it is in the records. */
 		world_count(world, WORLD_COMMIT_BATCHES_FAILED, 1);
-		say_failed(world, "commit_batch_1 gave other rows than it should", "", now_ns);
+		batch_say(&world->commit_batch, "commits",
+			"commit_batch_1 gave other rows than it should", "", now_ns);
+		batch_failed(&world->commit_batch, false, now_ns);
 		commit_table_put_back(world->commits, true);
-		world->commits_retry_ns = now_ns + RETRY_NS;
 		return;
 	}
 	world_count(world, WORLD_COMMIT_BATCHES, 1);
 	world_count(world, WORLD_COMMITS_REPEATED, repeated);
-	world->commit_limit = limit < per_batch ? limit : per_batch;
-	for (uint32_t i = 0; i < world->commit_rows; i++)
-		settle(world, world->commit_batch[i]);
+	batch_done(&world->commit_batch, world->config->postgres.commits_per_batch);
+	for (uint32_t i = 0; i < world->commit_batch.rows; i++)
+		settle(world, world->commits_sent[i]);
 	requests_writes_settled(world, now_ns);
 }
 
@@ -248,10 +237,10 @@ void commits_on_result(void *context, uint64_t tag, enum pg_outcome outcome,
 	(void)tag;
 	switch (outcome) {
 	case PG_DONE:
-		batch_done(world, results, count, now_ns);
+		commits_done(world, results, count, now_ns);
 		break;
 	case PG_ERROR:
-		batch_failed(world, results[count - 1], now_ns);
+		commits_failed(world, results[count - 1], now_ns);
 		break;
 	case PG_UNKNOWN:
 		world_count(world, WORLD_COMMIT_BATCHES_UNKNOWN, 1);

@@ -5,9 +5,6 @@
 #include "control/world/text.h"
 #include "control/world/world_internal.h"
 
-#define RETRY_NS     (100 * NS_PER_MS)
-#define LOG_PAUSE_NS (10 * NS_PER_S) /* between two lines about failed batches */
-
 /* Nothing that PostgreSQL would refuse as data may get into a batch: it would fail the others. */
 static bool valid(const struct msg_position_save *save)
 {
@@ -59,53 +56,47 @@ void saves_pump(struct world *world, uint64_t now_ns)
 	uint32_t waiting = save_table_waiting(world->saves), count;
 
 	if (waiting == 0 || save_table_in_flight(world->saves) > 0 ||
-		now_ns < world->batch_retry_ns || !pg_link_ready(world->links[LINK_SAVES_INDEX]))
+		now_ns < world->save_batch.retry_ns ||
+		!pg_link_ready(world->links[LINK_SAVES_INDEX]))
 		return;
-	if (waiting < world->batch_limit && world->flushes == 0 &&
+	if (waiting < world->save_batch.limit && world->flushes == 0 &&
 		TAILQ_EMPTY(&world->wait_writes) &&
 		now_ns < save_table_front_ns(world->saves) + SAVE_LINGER_NS)
 		return;
-	count = save_table_take(world->saves, world->batch_limit, &saves);
+	count = save_table_take(world->saves, world->save_batch.limit, &saves);
 	save_encoder_fill(world->encoder, saves, count, &call);
 	if (!pg_link_send(world->links[LINK_SAVES_INDEX], 0, &call, 1, now_ns)) {
 		save_table_put_back(world->saves, true);
 		return;
 	}
-	world->batch_rows = count;
-	world->batch_sent_ns = now_ns;
+	batch_sent(&world->save_batch, count, now_ns);
 }
 
-static void batch_settled(struct world *world, uint32_t written, uint64_t now_ns)
+static void saves_settled(struct world *world, uint32_t written, uint64_t now_ns)
 {
 	save_table_settle(world->saves);
 	world_count(world, WORLD_SAVES_COMMITTED, written);
-	world_count(world, WORLD_SAVES_REFUSED, world->batch_rows - written);
+	world_count(world, WORLD_SAVES_REFUSED, world->save_batch.rows - written);
 	requests_writes_settled(world, now_ns);
 }
 
 /* The batch as a whole failed: a lock that someone holds too long, a full disk, a row that cannot
  * be. Smaller ones find the row that is to blame, and let the others pass it. */
-static void batch_failed(struct world *world, const PGresult *result, uint64_t now_ns)
+static void saves_failed(struct world *world, const PGresult *result, uint64_t now_ns)
 {
 	const char *sqlstate = pg_sqlstate(result);
 	bool never = strncmp(sqlstate, "22", 2) == 0 || strncmp(sqlstate, "23", 2) == 0;
 
 	world_count(world, WORLD_BATCHES_FAILED, 1);
-	if (now_ns >= world->batch_log_ns) {
-		const char *text = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
-
-		world->batch_log_ns = now_ns + LOG_PAUSE_NS;
-		sw_log(SW_LOG_WARN, "world",
-			"postgres: a batch of %u saves failed and is tried again: %s (SQLSTATE %s)",
-			world->batch_rows, text ? text : "", sqlstate);
-	}
-	world->batch_limit = world->batch_rows > 1 ? world->batch_rows / 2 : 1;
-	if (never && world->batch_rows == 1) {
-		batch_settled(world, 0, now_ns);
+	batch_say(&world->save_batch, "saves", PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY),
+		sqlstate, now_ns);
+	batch_failed(&world->save_batch, never, now_ns);
+	if (never && world->save_batch.rows == 1) {
+		world->save_batch.retry_ns = 0;
+		saves_settled(world, 0, now_ns);
 		return;
 	}
 	save_table_put_back(world->saves, false);
-	world->batch_retry_ns = never ? now_ns : now_ns + RETRY_NS;
 }
 
 void saves_on_result(void *context, uint64_t tag, enum pg_outcome outcome, PGresult *const *results,
@@ -113,19 +104,17 @@ void saves_on_result(void *context, uint64_t tag, enum pg_outcome outcome, PGres
 {
 	struct world *world = context;
 	uint64_t now_ns = mono_ns();
-	uint32_t limit = world->batch_limit * 2,
-		 per_batch = world->config->postgres.saves_per_batch;
 
 	(void)tag;
 	switch (outcome) {
 	case PG_DONE:
-		histogram_add(&world->batch_time, now_ns - world->batch_sent_ns);
+		histogram_add(&world->batch_time, now_ns - world->save_batch.sent_ns);
 		world_count(world, WORLD_BATCHES, 1);
-		world->batch_limit = limit < per_batch ? limit : per_batch;
-		batch_settled(world, statements_saved(results, count), now_ns);
+		batch_done(&world->save_batch, world->config->postgres.saves_per_batch);
+		saves_settled(world, statements_saved(results, count), now_ns);
 		break;
 	case PG_ERROR:
-		batch_failed(world, results[count - 1], now_ns);
+		saves_failed(world, results[count - 1], now_ns);
 		break;
 	case PG_UNKNOWN:
 		world_count(world, WORLD_BATCHES_UNKNOWN, 1);

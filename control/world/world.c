@@ -228,11 +228,11 @@ static bool make_memory(struct world *world, const struct world_links *links)
 	for (uint32_t i = 0; i < links->shards; i++)
 		world->sources[1 + i] =
 			(struct source){.in = links->from_shard[i], .out = links->to_shard[i]};
-	world->batch_limit = config->postgres.saves_per_batch;
+	world->save_batch.limit = config->postgres.saves_per_batch;
 	world->saves = save_table_new(config->postgres.saves_pending_max + LEAVING_RESERVE,
 		config->postgres.saves_per_batch);
 	world->encoder = save_encoder_new(config->postgres.saves_per_batch);
-	world->commit_limit = config->postgres.commits_per_batch;
+	world->commit_batch.limit = config->postgres.commits_per_batch;
 	world->commits = commit_table_new(config->postgres.commits_pending_max,
 		config->postgres.commits_per_batch,
 		config->postgres.commits_per_batch * COMMIT_BATCH_OPS);

@@ -5,6 +5,7 @@
  *   requests.c     loads and details
  *   saves.c        batches and flush
  *   commits.c      batches of commits, their answers
+ *   batch.c        what both do when a batch fails
  *   statements.c, commit_statement.c   the SQL, its parameters and results */
 #ifndef SW_CONTROL_WORLD_WORLD_INTERNAL_H
 #define SW_CONTROL_WORLD_WORLD_INTERNAL_H
@@ -13,6 +14,7 @@
 #include <sys/queue.h>
 #include <uv.h>
 
+#include "control/world/batch.h"
 #include "control/world/commit_statement.h"
 #include "control/world/commit_table.h"
 #include "control/world/pg_link.h"
@@ -93,14 +95,13 @@ struct world {
 	struct pg_link *links[WORLD_LINKS];
 	struct save_table *saves;
 	struct save_encoder *encoder;
-	uint64_t batch_sent_ns, batch_retry_ns, batch_log_ns;
-	uint32_t batch_rows, batch_limit;
+	struct batch save_batch;
 
 	struct commit_table *commits;
 	struct commit_encoder *commit_encoder;
-	struct commit *const *commit_batch; /* in flight */
-	uint64_t commits_sent_ns, commits_retry_ns, commits_log_ns, invalid_log_ns;
-	uint32_t commit_rows, commit_limit;
+	struct commit *const *commits_sent; /* in flight */
+	struct batch commit_batch;
+	uint64_t invalid_log_ns;
 
 	uint32_t flushes;      /* answers that are due when flush_sequence is settled */
 	uint32_t flushed_owed; /* answers whose ring is full */
