@@ -1,7 +1,8 @@
 /* Proves where admission sends players: the saved map's instance, the one that was left, a warm
  * one, one that has to be waited for (and for how long); what becomes of a transfer whose map is
  * full, unknown or refuses; that a room is come back into only while it takes its players back;
- * that a transferred player keeps its session, presence and stay count; and that a full node gives
+ * that a transferred player keeps its session, presence and stay count; that where everybody
+ * refuses it ends after a few tries, and nobody gets another's place; and that a full node gives
  * every place back. */
 #include <string.h>
 
@@ -297,6 +298,53 @@ static void the_same_copy_of_a_map_is_preferred(void **state)
 	finish();
 }
 
+static void few_tries(void **state)
+{
+	uint64_t session;
+
+	(void)state;
+	begin(50);
+	config.maps[0].instances = 6;
+	begin_again();
+	session = bring(peer_of(1), 1, 10, AT_JOINING);
+	for (uint32_t tries = 1; !was_refused(peer_of(1)); tries++) {
+		assert_int_equal(how_many('s', MSG_PLAYER_JOIN), tries);
+		shard_says(0, MSG_PLAYER_REFUSED, session, SW_REASON_MAP_CLOSING);
+	}
+	assert_int_equal(how_many('s', MSG_PLAYER_JOIN), 4); /* of 6 that there are */
+	gone(peer_of(1));
+	finish();
+}
+
+/* So many places are remembered as there can be sessions; a newer one takes the oldest's memory,
+ * and with it must not go the oldest's name. */
+static void who_is_forgotten_gets_no_other_place(void **state)
+{
+	enum { REMEMBERED = 2 * 2 * 64 };
+	uint64_t session;
+
+	(void)state;
+	begin_with_room(1, 3);
+	for (uint32_t i = 0; i < REMEMBERED; i++) {
+		session = bring(peer_of(1 + i % 60), 1, 1000 + i, AT_IN);
+		gone(peer_of(1 + i % 60));
+		left_room(session, 0, last_join().instance, 1000 + i);
+		sent_count = 0;
+	}
+	session = bring(peer_of(61), 1, 10, AT_IN); /* in the room, in the first one's place */
+	transfer(0, session, "arena", "meadow");
+	shard_says(1, MSG_PLAYER_JOINED, session, 3);
+	gone(peer_of(61));
+	left_room(session, 1, last_join().instance, 10);
+	session = bring(peer_of(62), 1, 1000, AT_JOINING);
+	assert_string_equal(last_join().map, "meadow");
+	assert_int_equal(last_join().returning, 0);
+	gone(peer_of(62));
+	shard_says(0, MSG_PLAYER_LEFT, session, 0);
+	builds_done(true);
+	finish();
+}
+
 static void ends_in_the_middle(void **state)
 {
 	uint64_t session;
@@ -358,6 +406,8 @@ int main(void)
 		cmocka_unit_test(whoever_waits_gets_what_is_built),
 		cmocka_unit_test(a_room_takes_back_its_own),
 		cmocka_unit_test(the_same_copy_of_a_map_is_preferred),
+		cmocka_unit_test(few_tries),
+		cmocka_unit_test(who_is_forgotten_gets_no_other_place),
 		cmocka_unit_test(ends_in_the_middle),
 	};
 

@@ -307,6 +307,27 @@ static void warm_rooms_are_opened_and_replaced(void **state)
 	director_free(director);
 }
 
+/* With equal loads the shard with the fewest instances is taken, and ended ones are none. */
+static void an_ended_instance_counts_no_more(void **state)
+{
+	uint32_t id;
+
+	(void)state;
+	begin();
+	all_built();
+	assert_int_equal(opens, 2);
+	assert_int_equal(opened_on[0], 0);
+	assert_int_equal(opened_on[1], 1);
+	says(opened[0], INSTANCE_ENDED);
+	for (uint32_t i = 0; i < 3; i++)
+		director_enter(director, opened[1]);
+	assert_int_equal(choose(0, INSTANCE_NONE, INSTANCE_NONE, &id), DIRECTOR_WAIT);
+	all_built();
+	assert_int_equal(opens, 3);
+	assert_int_equal(opened_on[2], 0);
+	director_free(director);
+}
+
 static void a_build_that_fails_is_tried_again(void **state)
 {
 	uint32_t id;
@@ -436,6 +457,7 @@ int main(void)
 		cmocka_unit_test(states_follow_each_other),
 		cmocka_unit_test(players_go_in_the_stated_order),
 		cmocka_unit_test(warm_rooms_are_opened_and_replaced),
+		cmocka_unit_test(an_ended_instance_counts_no_more),
 		cmocka_unit_test(a_build_that_fails_is_tried_again),
 		cmocka_unit_test(a_map_of_a_missing_shard_is_not_served),
 		cmocka_unit_test(any_run_of_events_keeps_the_rules),
