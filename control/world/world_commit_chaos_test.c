@@ -402,6 +402,29 @@ static void one_row_held_up(void **state)
 	end();
 }
 
+/* One that PostgreSQL refuses as data, though commit_check does not: it alone is refused. */
+static void one_that_can_never_be(void **state)
+{
+	enum { BAD = 7, MANY = 30 };
+
+	(void)state;
+	start(4096);
+	begin();
+	server_sql(sql,
+		"ALTER TABLE commit_record ADD CONSTRAINT test_only CHECK (character_id <> 7)");
+	for (uint64_t i = 1; i <= MANY; i++)
+		give(i, i, 5, 60000);
+	for (uint64_t i = 1; i <= MANY; i++) {
+		struct msg_commit_result r = fixture_committed(&f, FIXTURE_MAIN);
+
+		assert_int_equal(
+			r.result, r.request[1] == BAD ? COMMIT_RESULT_INVALID : COMMIT_RESULT_OK);
+	}
+	server_sql(sql, "ALTER TABLE commit_record DROP CONSTRAINT test_only");
+	assert_int_equal(server_sql(sql, "SELECT sum(gold) FROM character"), (MANY - 1) * 5);
+	end();
+}
+
 /* More than may wait are refused at once; when not even the refusals can be delivered, the ring
  * stands, and every commit is answered in the end. */
 static void bounded(void **state)
@@ -511,6 +534,7 @@ int main(void)
 		cmocka_unit_test(nothing_appears_or_vanishes),
 		cmocka_unit_test(killed_with_a_batch_under_way),
 		cmocka_unit_test(one_row_held_up),
+		cmocka_unit_test(one_that_can_never_be),
 		cmocka_unit_test(bounded),
 		cmocka_unit_test(answers_that_nobody_takes),
 		cmocka_unit_test(a_flush_waits),
