@@ -203,7 +203,8 @@ static void on_world_flushed(struct ctl *ctl, const struct msg *message)
 	/* What a silent shard kept is not in the world's count. */
 	ctl->unsaved = ctl->shards_left ? UINT32_MAX : body.unsaved;
 	if (body.unsaved)
-		sw_log(SW_LOG_ERROR, "control", "%u characters could not be saved", body.unsaved);
+		sw_log(SW_LOG_ERROR, "control", "%u saves and commits are not in PostgreSQL",
+			body.unsaved);
 	finish(ctl);
 }
 

@@ -125,7 +125,7 @@ static void run(struct server *server)
 }
 
 /* In reverse: control saves everyone through shards and world, then the world, then the wire.
- * Returns how many characters were not saved. */
+ * Returns how many saves and commits are not in PostgreSQL. */
 static uint32_t stop(struct server *server)
 {
 	uint32_t unsaved = 0;
@@ -148,7 +148,8 @@ static uint32_t stop(struct server *server)
 	if (!server->control)
 		sw_log(SW_LOG_INFO, "main", "not started");
 	else if (unsaved)
-		sw_log(SW_LOG_ERROR, "main", "stopped; characters not saved: %u%s", unsaved,
+		sw_log(SW_LOG_ERROR, "main", "stopped; saves and commits not in PostgreSQL: %u%s",
+			unsaved,
 			unsaved == UINT32_MAX ? " (a shard or PostgreSQL did not answer in time)"
 					      : "");
 	else
