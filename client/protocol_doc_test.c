@@ -102,6 +102,13 @@ static unsigned rows(const char *text)
 	X(trade_side)                                                                              \
 	X(trade_state)                                                                             \
 	X(trade_ended)                                                                             \
+	X(party_request)                                                                           \
+	X(party_answer)                                                                            \
+	X(party_member)                                                                            \
+	X(party_state)                                                                             \
+	X(party_invite)                                                                            \
+	X(party_member_live)                                                                       \
+	X(party_live)                                                                              \
 	X(signed_ticket)                                                                           \
 	X(ticket)
 
@@ -244,6 +251,9 @@ static void fields_agree(void **state)
 			descriptors[i] != &sw__trade_offer__descriptor &&
 			descriptors[i] != &sw__trade_state__descriptor &&
 			descriptors[i] != &sw__trade_ended__descriptor &&
+			descriptors[i] != &sw__party_request__descriptor &&
+			descriptors[i] != &sw__party_answer__descriptor &&
+			descriptors[i] != &sw__party_state__descriptor &&
 			descriptors[i] != &sw__action_refused__descriptor &&
 			descriptors[i] != &sw__match_state__descriptor)
 			assert_int_equal(rows(text), descriptors[i]->n_fields);
@@ -261,7 +271,9 @@ static void enums_agree(void **state)
 		{&sw__trade_offer_kind__descriptor, "### TradeOffer", 5},
 		{&sw__trade_phase__descriptor, "### TradeState", 7},
 		{&sw__trade_end_reason__descriptor, "### TradeEnded", 3},
-
+		{&sw__party_act__descriptor, "### PartyRequest", 5},
+		{&sw__party_result__descriptor, "### PartyAnswer", 3},
+		{&sw__party_change__descriptor, "### PartyState", 6},
 		{&sw__match_phase__descriptor, "### MatchState", 10}};
 
 	(void)state;

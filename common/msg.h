@@ -98,6 +98,19 @@ enum msg_type {
 	/* any hot thread to the log thread. payload: msg_log_event */
 	MSG_LOG_EVENT,
 
+	/* Parties: bodies in common/party.h. Shard to control: */
+	MSG_PARTY_REQUEST,
+	/* control to shard: */
+	MSG_PARTY_ANSWER,
+	MSG_PARTY_INVITE,
+	MSG_PARTY_STATE,
+	MSG_PARTY_RESYNC,
+	/* control to world: */
+	MSG_PARTY_SAVE,
+	MSG_PARTY_RESTORE,
+	/* world to control: */
+	MSG_PARTY_RESTORED,
+
 	MSG_TYPES
 };
 

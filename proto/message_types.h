@@ -47,6 +47,11 @@ enum sw_channel {
 	X(TRADE_CANCEL, 0x53, TradeCancel, CLIENT)                                                 \
 	X(TRADE_STATE, 0x54, TradeState, SERVER)                                                   \
 	X(TRADE_ENDED, 0x55, TradeEnded, SERVER)                                                           \
+	X(PARTY_REQUEST, 0x58, PartyRequest, CLIENT)                                               \
+	X(PARTY_ANSWER, 0x59, PartyAnswer, SERVER)                                                 \
+	X(PARTY_STATE, 0x5a, PartyState, SERVER)                                                   \
+	X(PARTY_INVITE, 0x5b, PartyInvite, SERVER)                                                 \
+	X(PARTY_LIVE, 0x5c, PartyLive, SERVER)                                                     \
 	X(MATCH_STATE, 0x60, MatchState, SERVER)                                                   \
 	X(CARD_OFFER, 0x61, CardOffer, SERVER)                                                     \
 	X(CARD_PICK, 0x62, CardPick, CLIENT)                                                       \

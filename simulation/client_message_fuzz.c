@@ -87,6 +87,12 @@ static void check_sent(const struct msg *m)
 	case SW_MSG_TRADE_ENDED:
 		message = sw__trade_ended__unpack(NULL, count, bytes);
 		break;
+	case SW_MSG_PARTY_ANSWER:
+		message = sw__party_answer__unpack(NULL, count, bytes);
+		break;
+	case SW_MSG_PARTY_STATE:
+		message = sw__party_state__unpack(NULL, count, bytes);
+		break;
 	case SW_MSG_ACTION_REFUSED:
 		message = sw__action_refused__unpack(NULL, count, bytes);
 		break;

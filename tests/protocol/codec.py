@@ -52,6 +52,16 @@ FIELDS = {
     "TradeState": {1: ("trade", "uint32"), 2: ("version", "uint32"), 3: ("partner", "uint32"), 4: ("phase", "uint32"),
                    5: ("asked", "uint32"), 6: ("own", "TradeSide"), 7: ("other", "TradeSide")},
     "TradeEnded": {1: ("trade", "uint32"), 2: ("reason", "uint32"), 3: ("partner", "uint32")},
+    "PartyRequest": {1: ("request", "uint64"), 2: ("stay", "uint32"), 3: ("act", "uint32"), 4: ("character_id", "uint64"),
+                     5: ("name", "string")},
+    "PartyAnswer": {1: ("request", "uint64"), 2: ("act", "uint32"), 3: ("result", "uint32")},
+    "PartyMember": {1: ("character_id", "uint64"), 2: ("name", "string"), 3: ("online", "uint32"), 4: ("map", "string")},
+    "PartyState": {1: ("party", "uint64"), 2: ("version", "uint64"), 3: ("leader", "uint64"), 4: ("members", ["PartyMember"]),
+                   5: ("change", "uint32"), 6: ("subject", "uint64")},
+    "PartyInvite": {1: ("character_id", "uint64"), 2: ("name", "string"), 3: ("left_ms", "uint32"), 4: ("declined", "uint32")},
+    "PartyMemberLive": {1: ("character_id", "uint64"), 2: ("actor_id", "uint32"), 3: ("x_mm", "sint32"), 4: ("y_mm", "sint32"),
+                        5: ("health", "uint32"), 6: ("health_max", "uint32"), 7: ("level", "uint32")},
+    "PartyLive": {1: ("party", "uint64"), 2: ("members", ["PartyMemberLive"])},
     "ViewChange": {1: ("tick", "uint32"), 2: ("sequence", "uint32"), 3: ("enter", ["ActorEnter"]), 4: ("leave", ["uint32"])},
     "Click": {1: ("actor_id", "uint32")},
     "Dialogue": {1: ("actor_id", "uint32"), 2: ("text", "string")},
@@ -71,6 +81,8 @@ TYPES = {
     0x4d: ("DropItem", 0, "client"),
     0x50: ("TradeRequest", 0, "client"), 0x51: ("TradeOffer", 0, "client"), 0x52: ("TradeConfirm", 0, "client"),
     0x53: ("TradeCancel", 0, "client"), 0x54: ("TradeState", 0, "server"), 0x55: ("TradeEnded", 0, "server"),
+    0x58: ("PartyRequest", 0, "client"), 0x59: ("PartyAnswer", 0, "server"), 0x5a: ("PartyState", 0, "server"),
+    0x5b: ("PartyInvite", 0, "server"), 0x5c: ("PartyLive", 0, "server"),
 }
 TYPE_OF = {name: (byte, channel) for byte, (name, channel, _) in TYPES.items()}
 
