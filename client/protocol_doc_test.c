@@ -78,6 +78,11 @@ static unsigned rows(const char *text)
 	X(actor_enter)                                                                             \
 	X(click)                                                                                   \
 	X(dialogue)                                                                                \
+	X(dialogue_answer)                                                                         \
+	X(quest)                                                                                   \
+	X(quest_log)                                                                               \
+	X(quest_update)                                                                            \
+	X(quest_abandon)                                                                           \
 	X(action_refused)                                                                          \
 	X(attack)                                                                                  \
 	X(combat_events)                                                                           \
@@ -255,6 +260,7 @@ static void fields_agree(void **state)
 			descriptors[i] != &sw__party_answer__descriptor &&
 			descriptors[i] != &sw__party_state__descriptor &&
 			descriptors[i] != &sw__action_refused__descriptor &&
+			descriptors[i] != &sw__quest__descriptor &&
 			descriptors[i] != &sw__match_state__descriptor)
 			assert_int_equal(rows(text), descriptors[i]->n_fields);
 	}
@@ -274,6 +280,7 @@ static void enums_agree(void **state)
 		{&sw__party_act__descriptor, "### PartyRequest", 5},
 		{&sw__party_result__descriptor, "### PartyAnswer", 3},
 		{&sw__party_change__descriptor, "### PartyState", 6},
+		{&sw__quest_phase__descriptor, "### Quest", 9},
 		{&sw__match_phase__descriptor, "### MatchState", 10}};
 
 	(void)state;

@@ -128,6 +128,12 @@ const char *swc_denied_text(uint32_t reason)
 		return "that card was not offered";
 	case SW__ACTION_REFUSAL__IN_MATCH:
 		return "nobody trades while a match is fought";
+	case SW__ACTION_REFUSAL__NO_QUESTION:
+		return "that is not asked any more";
+	case SW__ACTION_REFUSAL__QUEST_UNKNOWN:
+		return "there is no such quest";
+	case SW__ACTION_REFUSAL__QUEST_NOT_OPEN:
+		return "that quest is not begun, or done";
 	case SW__ACTION_REFUSAL__ACTION_REFUSAL_NONE:
 	default:
 		return "a reason that this client does not know";

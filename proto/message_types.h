@@ -56,7 +56,11 @@ enum sw_channel {
 	X(CARD_OFFER, 0x61, CardOffer, SERVER)                                                     \
 	X(CARD_PICK, 0x62, CardPick, CLIENT)                                                       \
 	X(CARD_TAKEN, 0x63, CardTaken, SERVER)                                                     \
-	X(MATCH_RESULT, 0x64, MatchResult, SERVER)
+	X(MATCH_RESULT, 0x64, MatchResult, SERVER)                                                 \
+	X(DIALOGUE_ANSWER, 0x70, DialogueAnswer, CLIENT)                                           \
+	X(QUEST_LOG, 0x71, QuestLog, SERVER)                                                       \
+	X(QUEST_UPDATE, 0x72, QuestUpdate, SERVER)                                                 \
+	X(QUEST_ABANDON, 0x73, QuestAbandon, CLIENT)
 
 #define SW_MESSAGE_ENUM(name, value, message, who) SW_MSG_##name = value,
 enum sw_message_type { SW_MESSAGE_TYPES(SW_MESSAGE_ENUM) };

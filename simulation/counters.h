@@ -55,6 +55,12 @@
 	X(NO_SUCH_CARD,  "no_such_card",  "card refused: it was not among those offered")      \
 	X(IN_MATCH,      "in_match",      "trade message refused: a match is fought here")
 
+/* The same of dialogues and quests; they follow those of matches. */
+#define SIM_QUEST_REFUSALS(X)                                                                      \
+	X(NO_QUESTION,    "no_question",    "answer refused: that question is not asked any more, or has no such choice") \
+	X(QUEST_UNKNOWN,  "quest_unknown",  "quest refused: there is none of that number, or its state cannot be read") \
+	X(QUEST_NOT_OPEN, "quest_not_open", "quest refused: it is not begun, or done")
+
 #define SIM_COUNTERS(X)                                                                            \
 	X(PLAYERS,            "players",            COUNTER_GAUGE, "players on this shard's maps")                        \
 	X(TICKS,              "ticks",              COUNTER_SUM,   "map ticks run")                                       \
@@ -135,6 +141,7 @@ enum sim_counter {
 	SIM_ACTION_REFUSALS(SIM_REFUSED_COUNTER_ENUM)
 	TRADE_REFUSALS(SIM_TRADE_REFUSED_COUNTER_ENUM)
 	SIM_MATCH_REFUSALS(SIM_REFUSED_COUNTER_ENUM)
+	SIM_QUEST_REFUSALS(SIM_REFUSED_COUNTER_ENUM)
 	TRADE_ENDS(SIM_TRADE_COUNTER_ENUM)
 	SIM_COUNTER_COUNT
 };

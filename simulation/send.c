@@ -33,6 +33,7 @@ static struct msg *finish(struct sim_shard *s, const struct sim_player *p, uint8
 		"the order of client.proto");
 SIM_ACTION_REFUSALS(DENIAL_IN_PLACE)
 SIM_MATCH_REFUSALS(DENIAL_IN_PLACE)
+SIM_QUEST_REFUSALS(DENIAL_IN_PLACE)
 
 /* ---- the queue behind a full ring ---- */
 

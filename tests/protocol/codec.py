@@ -64,7 +64,14 @@ FIELDS = {
     "PartyLive": {1: ("party", "uint64"), 2: ("members", ["PartyMemberLive"])},
     "ViewChange": {1: ("tick", "uint32"), 2: ("sequence", "uint32"), 3: ("enter", ["ActorEnter"]), 4: ("leave", ["uint32"])},
     "Click": {1: ("actor_id", "uint32")},
-    "Dialogue": {1: ("actor_id", "uint32"), 2: ("text", "string")},
+    "Dialogue": {1: ("actor_id", "uint32"), 2: ("text", "string"), 3: ("question", "uint32"), 4: ("choices", ["string"])},
+    "DialogueAnswer": {1: ("question", "uint32"), 2: ("choice", "uint32"), 3: ("stay", "uint32")},
+    "Quest": {1: ("quest", "uint32"), 2: ("phase", "uint32"), 3: ("title", "string"), 4: ("step", "uint32"),
+              5: ("text", "string"), 6: ("count", "uint32"), 7: ("pending", "uint32"), 8: ("need", "uint32"),
+              9: ("item", "uint32")},
+    "QuestLog": {1: ("quests", ["Quest"])},
+    "QuestUpdate": {1: ("quests", ["Quest"])},
+    "QuestAbandon": {1: ("quest", "uint32"), 2: ("stay", "uint32")},
     "ActionRefused": {1: ("action", "uint32"), 2: ("reason", "uint32")},
 }
 
@@ -76,6 +83,8 @@ TYPES = {
     0x46: ("Dialogue", 0, "server"), 0x47: ("ActionRefused", 0, "server"),
     0x60: ("MatchState", 0, "server"), 0x61: ("CardOffer", 0, "server"), 0x62: ("CardPick", 0, "client"),
     0x63: ("CardTaken", 0, "server"), 0x64: ("MatchResult", 0, "server"),
+    0x70: ("DialogueAnswer", 0, "client"), 0x71: ("QuestLog", 0, "server"),
+    0x72: ("QuestUpdate", 0, "server"), 0x73: ("QuestAbandon", 0, "client"),
     0x48: ("Attack", 0, "client"), 0x49: ("CombatEvents", 3, "server"),
     0x4a: ("PickUp", 0, "client"), 0x4b: ("Inventory", 0, "server"), 0x4c: ("MoveItem", 0, "client"),
     0x4d: ("DropItem", 0, "client"),
@@ -145,7 +154,7 @@ def encode(message, **values):
     out = b""
     for number, (name, kind) in FIELDS[message].items():
         value = values.pop(name, None)
-        if isinstance(kind, list) and kind[0] in FIELDS:
+        if isinstance(kind, list) and (kind[0] in FIELDS or kind[0] == "string"):
             out += b"".join(_one(number, kind[0], item) for item in value or [])
         elif isinstance(kind, list):
             packed = b"".join(_varint(_number_bits(kind[0], item)) for item in value or [])
