@@ -3,23 +3,17 @@
 #include "proto/client.pb-c.h"
 #include "simulation/bag.h"
 #include "simulation/combat.h"
+#include "simulation/entity.h"
 #include "simulation/loot.h"
 #include "simulation/match/match.h"
 #include "simulation/npc.h"
 #include "simulation/send.h"
 #include "simulation/trading.h"
 
-static bool within_reach(const struct sim_entity *a, const struct sim_entity *b)
-{
-	int64_t dx = (int64_t)a->x_mm - b->x_mm, dy = (int64_t)a->y_mm - b->y_mm;
-
-	return dx * dx + dy * dy <= (int64_t)SIM_CLICK_RANGE_MM * SIM_CLICK_RANGE_MM;
-}
-
 /* Returns an ActionRefusal; ACTION_REFUSAL_NONE when it was done. */
 static uint32_t click(struct sim_map *m, uint32_t slot, uint32_t actor_id, uint32_t *cost)
 {
-	uint32_t target = sim_slot_of_wire_id(m, actor_id);
+	uint32_t target = sim_slot_of_wire_id(m, actor_id), refusal;
 
 	if (sim_player(m, slot)->detail != SIM_DETAIL_READY)
 		return SW__ACTION_REFUSAL__NOT_READY;
@@ -30,8 +24,9 @@ static uint32_t click(struct sim_map *m, uint32_t slot, uint32_t actor_id, uint3
 		return SW__ACTION_REFUSAL__NO_SUCH_ACTOR;
 	if (m->entities[target].kind != SIM_NPC)
 		return SW__ACTION_REFUSAL__NOT_AN_NPC;
-	if (!within_reach(&m->entities[slot], &m->entities[target]))
-		return SW__ACTION_REFUSAL__TOO_FAR;
+	refusal = sim_reach(m, slot, target, SIM_CLICK_RANGE_MM);
+	if (refusal)
+		return refusal;
 	return sim_npc_click(m, target, slot, cost) ? SW__ACTION_REFUSAL__ACTION_REFUSAL_NONE
 						    : SW__ACTION_REFUSAL__SCRIPT_FAILED;
 }
@@ -80,5 +75,5 @@ uint32_t sim_action_do(struct sim_shard *s, struct sim_map *m, const struct sim_
 	} else {
 		sim_count(s, SIM_ACTIONS, 1);
 	}
-	return cost;
+	return cost + sim_work_taken(m);
 }

@@ -136,6 +136,7 @@ uint32_t sim_bag_room(
 {
 	uint32_t most = stack_max(m, item), empty = SIM_NONE;
 
+	sim_work(m, COMMIT_BAG_SLOTS * SIM_COST_SLOT);
 	for (uint32_t slot = 0; slot < COMMIT_BAG_SLOTS; slot++) {
 		const struct sim_stack *stack = sim_bag_at(m, player, slot);
 

@@ -75,13 +75,6 @@ static bool safe(const struct sim_map *m, uint32_t slot)
 	return m->rules.ground && sw_ground_safe_at(m->rules.ground, e->x_mm, e->y_mm);
 }
 
-static bool within(const struct sim_entity *a, const struct sim_entity *b, uint32_t reach_mm)
-{
-	int64_t dx = (int64_t)a->x_mm - b->x_mm, dy = (int64_t)a->y_mm - b->y_mm;
-
-	return dx * dx + dy * dy <= (int64_t)reach_mm * reach_mm;
-}
-
 static bool may_be_attacked(const struct sim_map *m, uint32_t slot, uint32_t target)
 {
 	if (target == slot)
@@ -91,8 +84,7 @@ static bool may_be_attacked(const struct sim_map *m, uint32_t slot, uint32_t tar
 
 uint32_t sim_attack(struct sim_map *m, uint32_t slot, uint32_t actor_id)
 {
-	uint32_t target = sim_slot_of_wire_id(m, actor_id);
-	const struct sim_entity *self = &m->entities[slot], *other;
+	uint32_t target = sim_slot_of_wire_id(m, actor_id), refusal;
 	struct sim_body *body = &m->bodies[slot];
 
 	if (sim_player(m, slot)->detail != SIM_DETAIL_READY)
@@ -114,12 +106,9 @@ uint32_t sim_attack(struct sim_map *m, uint32_t slot, uint32_t actor_id)
 		return SW__ACTION_REFUSAL__SAFE_ZONE;
 	if ((int32_t)(m->beat - body->ready_beat) < 0)
 		return SW__ACTION_REFUSAL__COOLING_DOWN;
-	other = &m->entities[target];
-	if (!within(self, other, body->range_mm))
-		return SW__ACTION_REFUSAL__TOO_FAR;
-	if (!sw_move_reaches(
-		    &m->rules, self->x_mm, self->y_mm, other->x_mm, other->y_mm, body->range_mm))
-		return SW__ACTION_REFUSAL__NO_SIGHT;
+	refusal = sim_reach(m, slot, target, body->range_mm);
+	if (refusal)
+		return refusal;
 	sim_strike(m, slot, target);
 	return SW__ACTION_REFUSAL__ACTION_REFUSAL_NONE;
 }
@@ -213,7 +202,7 @@ bool sim_fallen(struct sim_map *m, struct sim_slice *slice)
 		if (slice->left <= 0)
 			return false;
 		sim_entity_vanish(m, m->fallen[m->cursor]);
-		slice->left -= SIM_COST_BACK;
+		slice->left -= SIM_COST_BACK + sim_work_taken(m);
 	}
 	m->fallen_count = 0;
 	return true;
@@ -291,6 +280,7 @@ bool sim_revive(struct sim_map *m, struct sim_slice *slice)
 			slice->left -= monster_second(m, i - m->player_slots);
 		else
 			slice->left -= sim_loot_second(m, i - fighters);
+		slice->left -= sim_work_taken(m);
 	}
 	return true;
 }

@@ -165,6 +165,7 @@ bool sim_commit_ask(struct sim_map *m, uint32_t player, enum commit_reason reaso
 	bag->commits++;
 	mark(bag, 0, commit->op, commit->op_count, true);
 	sim_count(s, SIM_COMMITS, 1);
+	sim_work(m, SIM_COST_SEND);
 	return true;
 }
 
@@ -350,7 +351,7 @@ bool sim_commit_results(struct sim_map *m, struct sim_slice *slice)
 		take_effect(m, &m->commits[place]);
 		m->commits[place].request = 0;
 		m->commit_free[m->commit_free_count++] = place;
-		slice->left -= SIM_COST_LIFE;
+		slice->left -= SIM_COST_LIFE + sim_work_taken(m);
 	}
 	return true;
 }

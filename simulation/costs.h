@@ -15,6 +15,8 @@
 #define SIM_COST_WALLS     30    /* more for a step where there are walls */
 #define SIM_COST_MONSTER   25    /* a monster's tick */
 #define SIM_COST_CHASE     150   /* a monster that chases or goes back */
+#define SIM_COST_TILE      5     /* a tile that a line of sight passes, or that is looked at */
+#define SIM_COST_PLACE     10    /* a place on the ground looked at: is it free? */
 #define SIM_COST_SENSE     300   /* a monster looks around, and each cell near */
 #define SIM_COST_BLOW      300   /* a blow: the checks, the line of sight, the event */
 #define SIM_COST_BACK      2000  /* somebody vanishes or comes back */

@@ -1,6 +1,7 @@
 #include "simulation/entity.h"
 
 #include "common/check.h"
+#include "proto/client.pb-c.h"
 #include "simulation/interest.h"
 #include "simulation/wire.h"
 
@@ -15,9 +16,23 @@ bool sim_position_legal(const struct sim_map *m, int32_t x_mm, int32_t y_mm)
 	return sw_move_legal(&m->rules, x_mm, y_mm);
 }
 
-bool sim_position_clamp(const struct sim_map *m, int32_t *x_mm, int32_t *y_mm)
+bool sim_position_clamp(struct sim_map *m, int32_t *x_mm, int32_t *y_mm)
 {
-	return sw_move_clamp(&m->rules, x_mm, y_mm);
+	int32_t from_x = *x_mm, from_y = *y_mm;
+	bool found = sw_move_clamp(&m->rules, x_mm, y_mm);
+	int64_t x = (int64_t)*x_mm - from_x, y = (int64_t)*y_mm - from_y;
+	uint32_t rings = SW_MOVE_SEARCH_TILES, side;
+
+	if (!m->rules.ground)
+		return found;
+	/* It looks at squares of tiles, ever larger, until the nearest place is inside of one. */
+	x = x < 0 ? -x : x;
+	y = y < 0 ? -y : y;
+	if (found && (x > y ? x : y) / m->rules.ground->tile_mm + 1 < rings)
+		rings = (uint32_t)((x > y ? x : y) / m->rules.ground->tile_mm + 1);
+	side = x || y || !found ? 2 * rings + 1 : 1;
+	sim_work(m, side * side * SIM_COST_TILE);
+	return found;
 }
 
 uint32_t sim_slot_of_handle(const struct sim_map *m, uint64_t handle)
@@ -28,6 +43,31 @@ uint32_t sim_slot_of_handle(const struct sim_map *m, uint64_t handle)
 			       sim_handle(m, slot) == handle
 		       ? slot
 		       : SIM_NONE;
+}
+
+/* Of looking along the line: the tiles that it passes. */
+static uint32_t sight_cost(
+	const struct sim_map *m, const struct sim_entity *a, const struct sim_entity *b)
+{
+	uint32_t x = (uint32_t)(a->x_mm > b->x_mm ? a->x_mm - b->x_mm : b->x_mm - a->x_mm);
+	uint32_t y = (uint32_t)(a->y_mm > b->y_mm ? a->y_mm - b->y_mm : b->y_mm - a->y_mm);
+
+	return m->rules.ground ? ((x + y) / m->rules.ground->tile_mm + 1) * SIM_COST_TILE : 0;
+}
+
+uint32_t sim_reach(struct sim_map *m, uint32_t a, uint32_t b, uint32_t reach_mm)
+{
+	static const uint32_t refusal[] = {
+		[SW_REACH_FREE] = SW__ACTION_REFUSAL__ACTION_REFUSAL_NONE,
+		[SW_REACH_TOO_FAR] = SW__ACTION_REFUSAL__TOO_FAR,
+		[SW_REACH_HIDDEN] = SW__ACTION_REFUSAL__NO_SIGHT};
+	const struct sim_entity *from = &m->entities[a], *to = &m->entities[b];
+	enum sw_reach reach =
+		sw_move_reach(&m->rules, from->x_mm, from->y_mm, to->x_mm, to->y_mm, reach_mm);
+
+	if (reach != SW_REACH_TOO_FAR)
+		sim_work(m, sight_cost(m, from, to));
+	return refusal[reach];
 }
 
 void sim_entity_encode(struct sim_entity *e)

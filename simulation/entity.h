@@ -18,12 +18,17 @@ void sim_entity_touch(struct sim_map *m, uint32_t slot);
 void sim_entity_walk(
 	struct sim_map *m, uint32_t slot, uint32_t speed_mm_per_s, int32_t dx, int32_t dy);
 
+/* Whether what stands in slot a can do something to what stands in slot b: within reach_mm, no wall
+ * between (sw_move_reach). Returns an ActionRefusal: NONE, TOO_FAR or NO_SIGHT. Its cost is added
+ * to the map's (sim_work). */
+uint32_t sim_reach(struct sim_map *m, uint32_t a, uint32_t b, uint32_t reach_mm);
+
 /* Encodes the record (WorldUpdate.entities) of its state. */
 void sim_entity_encode(struct sim_entity *e);
 
 /* On the map, maybe in a wall; where one may stand; the nearest such place (see rules/move.h). */
 bool sim_position_inside(const struct sim_map *m, int32_t x_mm, int32_t y_mm);
 bool sim_position_legal(const struct sim_map *m, int32_t x_mm, int32_t y_mm);
-bool sim_position_clamp(const struct sim_map *m, int32_t *x_mm, int32_t *y_mm);
+bool sim_position_clamp(struct sim_map *m, int32_t *x_mm, int32_t *y_mm);
 
 #endif

@@ -92,6 +92,7 @@ static const struct sw_ground_spawn *spawn_draw(struct sim_map *m)
 	const struct sw_ground *ground = m->rules.ground;
 	uint32_t open = 0, pick;
 
+	sim_work(m, ground->spawn_count * SIM_COST_SLOT);
 	for (uint32_t i = 0; i < ground->spawn_count; i++)
 		open += !ground->spawns[i].arrival;
 	if (!open) /* all are for arrivals: better there than nowhere */
@@ -151,6 +152,7 @@ void sim_monster_place(struct sim_map *m, uint32_t i, int32_t *x_mm, int32_t *y_
 	for (*herd = 0; i >= ground->herds[*herd].count; (*herd)++)
 		i -= ground->herds[*herd].count;
 	h = &ground->herds[*herd];
+	sim_work(m, *herd * SIM_COST_SLOT);
 	radius = (int32_t)h->radius_mm;
 	draw_place(m, h->x_mm - radius, h->y_mm - radius, h->x_mm + radius, h->y_mm + radius, x_mm,
 		y_mm);

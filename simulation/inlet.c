@@ -191,27 +191,6 @@ static void player_join(struct sim_shard *s, const struct msg *message)
 	sim_push(s, s->links.to_control, &answer); /* room was made sure of */
 }
 
-/* By peer where the message names it; control may also know the session alone. */
-static struct sim_map *player_of_session(
-	struct sim_shard *s, uint64_t peer, uint64_t session, uint32_t *slot)
-{
-	struct sim_map *m = sim_seat_find(s, peer, slot);
-
-	if (m && sim_player(m, *slot)->session == session)
-		return m;
-	for (uint32_t i = 0; i < s->map_count; i++) {
-		m = s->maps[i];
-		for (*slot = 0; *slot < m->player_slots; (*slot)++) {
-			const struct sim_player *p = sim_player(m, *slot);
-
-			if (p->session == session &&
-				(p->state == SIM_PLAYER_PRESENT || p->state == SIM_PLAYER_JOINING))
-				return m;
-		}
-	}
-	return NULL;
-}
-
 static void player_remove(struct sim_shard *s, const struct msg *message)
 {
 	struct msg_player_remove remove;
@@ -219,8 +198,9 @@ static void player_remove(struct sim_shard *s, const struct msg *message)
 	uint32_t slot;
 
 	memcpy(&remove, msg_payload(message), sizeof(remove));
-	m = player_of_session(s, message->peer, remove.session, &slot);
-	if (m)
+	/* By the peer's seat: looking for a session alone would be a walk through every table. */
+	m = sim_seat_find(s, message->peer, &slot);
+	if (m && sim_player(m, slot)->session == remove.session)
 		sim_leave_want(m, slot, remove.reason, MSG_DISCONNECT_LATER);
 	else
 		sim_count(s, SIM_LEAVES_STALE, 1);
@@ -305,7 +285,7 @@ static uint32_t from_world(struct sim_shard *s, const struct msg *message)
 		sim_bag_load(m, slot, slots, result.slots);
 	p->appearance = result.appearance & 0xffffff;
 	sim_lazy_push(m, &m->arrived, slot);
-	return SIM_COST_MESSAGE;
+	return SIM_COST_MESSAGE + COMMIT_SLOTS_MAX * SIM_COST_SLOT;
 }
 
 bool sim_inlets_drain(struct sim_shard *s, struct sim_slice *slice)

@@ -74,6 +74,7 @@ static void look_again(struct sim_map *m, uint32_t slot, uint32_t at)
 			sim_player(m, slot)->rescan = true;
 		return;
 	}
+	sim_work(m, cell->count * SIM_COST_CANDIDATE);
 	for (uint32_t other = cell->head; other != SIM_NONE; other = m->entities[other].cell_next) {
 		if (other == slot)
 			continue;

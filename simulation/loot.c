@@ -17,6 +17,7 @@ static uint32_t take_place(struct sim_map *m)
 		uint32_t i = m->loot_next;
 		const struct sim_entity *e = &m->entities[sim_loot_slot(m, i)];
 
+		sim_work(m, SIM_COST_PLACE);
 		m->loot_next = (m->loot_next + 1) % m->loot_slots;
 		if (m->loot[i].state == SIM_LOOT_FREE && e->cell == SIM_NONE && !e->known_by)
 			return i;
@@ -78,11 +79,10 @@ void sim_loot_fall(struct sim_map *m, uint32_t monster_slot, const struct sim_mo
 
 uint32_t sim_loot_pick(struct sim_map *m, uint32_t player, uint32_t actor_id)
 {
-	uint32_t target = sim_slot_of_wire_id(m, actor_id), to;
+	uint32_t target = sim_slot_of_wire_id(m, actor_id), refusal, to;
 	const struct sim_entity *self = &m->entities[player], *e;
 	struct sim_loot *loot;
 	struct commit_op op = {.kind = COMMIT_SLOT};
-	int64_t dx, dy;
 
 	if (sim_player(m, player)->detail != SIM_DETAIL_READY)
 		return SW__ACTION_REFUSAL__NOT_READY;
@@ -99,13 +99,9 @@ uint32_t sim_loot_pick(struct sim_map *m, uint32_t player, uint32_t actor_id)
 	if (loot->owner != SIM_NONE && (int32_t)(m->beat - loot->owner_beat) < 0 &&
 		(loot->owner != player || loot->owner_generation != self->generation))
 		return SW__ACTION_REFUSAL__NOT_YOURS;
-	dx = (int64_t)self->x_mm - e->x_mm;
-	dy = (int64_t)self->y_mm - e->y_mm;
-	if (dx * dx + dy * dy > (int64_t)SIM_PICK_RANGE_MM * SIM_PICK_RANGE_MM)
-		return SW__ACTION_REFUSAL__TOO_FAR;
-	if (!sw_move_reaches(
-		    &m->rules, self->x_mm, self->y_mm, e->x_mm, e->y_mm, SIM_PICK_RANGE_MM))
-		return SW__ACTION_REFUSAL__NO_SIGHT;
+	refusal = sim_reach(m, player, target, SIM_PICK_RANGE_MM);
+	if (refusal)
+		return refusal;
 	to = sim_bag_room(m, player, loot->item, loot->count, loot->serial);
 	if (to == SIM_NONE)
 		return SW__ACTION_REFUSAL__BAG_FULL;
@@ -181,7 +177,7 @@ bool sim_loot_appear(struct sim_map *m, struct sim_slice *slice)
 		sim_entity_appear(m, sim_loot_slot(m, m->coming[m->cursor]), SIM_LOOT, loot->x_mm,
 			loot->y_mm, 0);
 		sim_count(m->shard, SIM_LOOT_FELL, 1);
-		slice->left -= SIM_COST_BACK;
+		slice->left -= SIM_COST_BACK + sim_work_taken(m);
 	}
 	m->coming_count = 0;
 	return true;

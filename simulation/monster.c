@@ -179,8 +179,7 @@ static uint32_t sense(struct sim_map *m, uint32_t i)
 				if (distance >= nearest || !is_prey(m, other))
 					continue;
 				cost += SIM_COST_BLOW;
-				if (!sw_move_reaches(&m->rules, self->x_mm, self->y_mm, e->x_mm,
-					    e->y_mm, sight))
+				if (sim_reach(m, slot_of(m, i), other, sight))
 					continue;
 				nearest = distance;
 				found = other;
@@ -240,8 +239,7 @@ static void chase_step(struct sim_map *m, uint32_t i)
 		give_up(m, i);
 		return;
 	}
-	if (sw_move_reaches(
-		    &m->rules, self->x_mm, self->y_mm, prey->x_mm, prey->y_mm, body->range_mm)) {
+	if (!sim_reach(m, slot, target, body->range_mm)) {
 		if (self->moving_mm_per_s)
 			sim_entity_walk(m, slot, 0, 0, 0);
 		if ((int32_t)(m->beat - body->ready_beat) >= 0)

@@ -10,7 +10,7 @@ enum { MATCH, NPCS, MONSTERS };
 bool sim_stage_actors(struct sim_shard *s, struct sim_map *m, struct sim_slice *slice)
 {
 	if (m->step == MATCH) {
-		slice->left -= sim_match_tick(s, m);
+		slice->left -= sim_match_tick(s, m) + sim_work_taken(m);
 		m->step = NPCS;
 	}
 	if (m->step == NPCS) {
@@ -22,8 +22,8 @@ bool sim_stage_actors(struct sim_shard *s, struct sim_map *m, struct sim_slice *
 	for (; m->cursor < m->monster_slots; m->cursor++) {
 		if (slice->left <= 0)
 			return false;
-		slice->left -=
-			sim_monster_tick(m, m->cursor) + (m->rules.ground ? SIM_COST_WALLS : 0);
+		slice->left -= sim_monster_tick(m, m->cursor) +
+			       (m->rules.ground ? SIM_COST_WALLS : 0) + sim_work_taken(m);
 	}
 	return true;
 }

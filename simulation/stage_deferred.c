@@ -33,7 +33,7 @@ bool sim_stage_deferred(struct sim_shard *s, struct sim_map *m, struct sim_slice
 		slot = sim_lazy_pop(m, &m->arrived);
 		if (sim_is_present(m, slot))
 			finish(s, m, slot);
-		slice->left -= SIM_COST_LIFE;
+		slice->left -= SIM_COST_LIFE + sim_work_taken(m);
 	}
 	return true;
 }

@@ -76,7 +76,7 @@ bool sim_stage_flush(struct sim_shard *s, struct sim_map *m, struct sim_slice *s
 		if (sim_player(m, slot)->leave_wanted)
 			continue;
 		if (sim_player(m, slot)->tell)
-			slice->left -= sim_status_tell(s, m, slot);
+			slice->left -= sim_status_tell(s, m, slot) + sim_work_taken(m);
 		slice->left -= sim_update_step(s, m, slot);
 	}
 	for (; m->cursor < m->player_slots; m->cursor += autosave_buckets(s, m)) {

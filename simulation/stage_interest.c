@@ -75,7 +75,7 @@ bool sim_stage_interest(struct sim_shard *s, struct sim_map *m, struct sim_slice
 		cell = sim_cell_follow(m, e->cell, e->x_mm, e->y_mm);
 		if (cell != e->cell) {
 			sim_interest_move(m, slot, cell);
-			slice->left -= SIM_COST_CROSSING;
+			slice->left -= SIM_COST_CROSSING + sim_work_taken(m);
 		}
 	}
 	while (m->step == CELLS) {

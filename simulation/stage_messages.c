@@ -1,8 +1,8 @@
 /* Stage 5: what players sent. First inputs, in slot order: each player's budget grows by one input
  * a tick (and by one for each tick that was skipped) up to 1 + SIM_INPUT_BANK, so over any n ticks
  * it walks at most n + SIM_INPUT_BANK steps, however fast it sends. Then actions, in the order of
- * their arrival. An action that needs what the lazy join has not brought yet is refused by name. Last
- * the trades: what became of them is told once a tick. */
+ * their arrival. An action that needs what the lazy join has not brought yet is refused by name.
+ * Last the trades: what became of them is told once a tick. */
 #include "simulation/action.h"
 #include "simulation/combat.h"
 #include "simulation/entity.h"
@@ -68,7 +68,7 @@ bool sim_stage_messages(struct sim_shard *s, struct sim_map *m, struct sim_slice
 			return false;
 		if (sim_is_present(m, m->cursor))
 			slice->left -= apply_inputs(s, m, m->cursor) * input_ns;
-		slice->left -= SIM_COST_SLOT;
+		slice->left -= SIM_COST_SLOT + sim_work_taken(m);
 		m->cursor++;
 	}
 	/* Actions that came in while this stage ran wait for the next tick. */

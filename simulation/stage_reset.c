@@ -65,7 +65,7 @@ bool sim_stage_reset(struct sim_shard *s, struct sim_map *m, struct sim_slice *s
 		slot = sim_life_pop(m);
 		if (!sim_life_step(s, m, slot))
 			sim_life_push(m, slot);
-		slice->left -= SIM_COST_LIFE;
+		slice->left -= SIM_COST_LIFE + sim_work_taken(m);
 	}
 	while (m->step == ROUTES) {
 		if (m->cursor >= m->player_slots) {

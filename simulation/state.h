@@ -368,6 +368,7 @@ struct sim_map {
 	uint32_t quota;     /* of the running stage */
 	uint32_t cell_used; /* bytes of cell_bytes */
 	int64_t script_left_ns;
+	uint32_t work_ns; /* of the unit of work under way, beyond its fixed cost; see sim_work */
 
 	const struct sim_portal *portals;    /* [rules.ground->portal_count]: where they lead */
 	struct sim_entity *entities;         /* [slots] */
@@ -480,6 +481,22 @@ struct sim_shard {
 static inline void sim_count(struct sim_shard *s, enum sim_counter counter, uint64_t n)
 {
 	counter_add(&s->counters[counter], n);
+}
+
+/* Work whose amount only those deep inside a unit know (places searched, observers visited) is added
+ * to the map; whoever holds the slice takes it off after each unit, so that no unit counts as less
+ * than it did. Between units it is 0. */
+static inline void sim_work(struct sim_map *m, uint32_t ns)
+{
+	m->work_ns += ns;
+}
+
+static inline uint32_t sim_work_taken(struct sim_map *m)
+{
+	uint32_t ns = m->work_ns;
+
+	m->work_ns = 0;
+	return ns;
 }
 
 /* All pushes but those to the log go through here: whether a ring had room is an input, too. */

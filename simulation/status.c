@@ -31,6 +31,8 @@ static void tell_bag(struct sim_shard *s, struct sim_map *m, uint32_t slot)
 	uint8_t *start = sim_send_begin(s, SW_MSG_INVENTORY);
 	const uint8_t *end = sim_bag_write(m, slot, start);
 
+	sim_work(m, SIM_COST_SEND + COMMIT_SLOTS_MAX * 2 * SIM_COST_SLOT); /* all of it, written */
+
 	_Static_assert(SIM_INVENTORY_BYTES_MAX < MSG_PAYLOAD_MAX, "an inventory fits one message");
 	sim_send_reliable(s, m, slot, SW_CHANNEL_SESSION, (uint32_t)(end - start));
 }

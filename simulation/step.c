@@ -92,6 +92,7 @@ static void run_slice(struct sim_shard *s, struct sim_map *m)
 		bool done = stages[m->stage](s, m, &slice);
 
 		m->stage_cycles[m->stage] += sim_cycles() - start;
+		slice.left -= sim_work_taken(m);
 		if (!done)
 			return;
 		m->step = m->cursor = 0;

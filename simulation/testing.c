@@ -176,7 +176,7 @@ void test_remove(struct test_shard *t, uint32_t client, uint32_t reason)
 	struct msg message;
 	struct msg_player_remove gone = {.session = 1000 + client, .reason = reason};
 
-	memcpy(msg_begin(&message, MSG_PLAYER_REMOVE, HANDLE_NONE, sizeof(gone)), &gone,
+	memcpy(msg_begin(&message, MSG_PLAYER_REMOVE, test_peer(client), sizeof(gone)), &gone,
 		sizeof(gone));
 	assert_true(msg_ring_push(t->links.from_control, &message));
 }

@@ -4,6 +4,7 @@
 #include "proto/client.pb-c.h"
 #include "simulation/combat.h"
 #include "simulation/commit.h"
+#include "simulation/entity.h"
 #include "simulation/send.h"
 
 #define FIRST_REFUSAL (SIM_REFUSED_TRADE_NOT_A_PLAYER - SIM_REFUSED_NOT_READY + 1)
@@ -127,16 +128,14 @@ static bool in_match(const struct sim_map *m)
 
 static enum trade_nearness nearness(void *ctx, uint32_t a, uint32_t b, bool open)
 {
-	const struct sim_map *m = ctx;
-	int64_t reach = open ? SIM_TRADE_LEASH_MM : SIM_TRADE_REACH_MM;
-	int64_t dx = (int64_t)m->entities[a].x_mm - m->entities[b].x_mm;
-	int64_t dy = (int64_t)m->entities[a].y_mm - m->entities[b].y_mm;
+	struct sim_map *m = ctx;
 
 	if (in_match(m) || !sim_is_present(m, a) || !sim_is_present(m, b) || !sim_is_alive(m, a) ||
 		!sim_is_alive(m, b) || m->players_table[a].detail != SIM_DETAIL_READY ||
 		m->players_table[b].detail != SIM_DETAIL_READY)
 		return TRADE_GONE;
-	return dx * dx + dy * dy <= reach * reach ? TRADE_NEAR : TRADE_FAR;
+	return sim_reach(m, a, b, open ? SIM_TRADE_LEASH_MM : SIM_TRADE_REACH_MM) ? TRADE_FAR
+										  : TRADE_NEAR;
 }
 
 /* ---- what they are told ---- */
@@ -290,7 +289,8 @@ bool sim_trades_step(struct sim_map *m, uint32_t *cursor, struct sim_slice *slic
 			return false;
 		more = trade_step(&m->trades, &ops, cursor, m->beat);
 		slice->left -= SIM_COST_TRADE + (m->trades.told - told) * SIM_COST_SEND +
-			       (m->shard->commit_counter - under_way) * SIM_COST_TRADE_PLAN;
+			       (m->shard->commit_counter - under_way) * SIM_COST_TRADE_PLAN +
+			       sim_work_taken(m);
 	}
 	return true;
 }

@@ -8,6 +8,7 @@
 
 #include "simulation/state.h"
 
+/* Neither through walls (sim_reach). */
 #define SIM_TRADE_REACH_MM 10000 /* to ask and to accept */
 #define SIM_TRADE_LEASH_MM 15000 /* a trade ends beyond it */
 

@@ -36,6 +36,7 @@ void sim_view_forget(struct sim_map *m, uint32_t slot)
 {
 	uint64_t *known = sim_known(m, slot);
 
+	sim_work(m, m->known_words + sim_player(m, slot)->known_count * SIM_COST_CANDIDATE);
 	for (uint32_t w = 0; w < m->known_words; w++) {
 		for (uint64_t bits = known[w]; bits; bits &= bits - 1)
 			m->entities[w * 64 + (uint32_t)__builtin_ctzll(bits)].known_by--;
@@ -59,8 +60,10 @@ void sim_view_renew(struct sim_map *m, uint32_t slot)
 	m->entities[slot].looks_beat = m->beat;
 	for (uint32_t row = window.row0; row <= window.row1; row++) {
 		for (uint32_t column = window.column0; column <= window.column1; column++) {
-			uint32_t other = m->cells[row * m->columns + column].head;
+			const struct sim_cell *cell = &m->cells[row * m->columns + column];
+			uint32_t other = cell->head;
 
+			sim_work(m, SIM_COST_CELL + cell->count * SIM_COST_CANDIDATE);
 			for (; other != SIM_NONE; other = m->entities[other].cell_next) {
 				struct sim_player *p = sim_player(m, other);
 

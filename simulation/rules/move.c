@@ -249,8 +249,8 @@ bool sw_move_clamp(const struct sw_move_map *map, int32_t *x_mm, int32_t *y_mm)
 	return !map->ground || is_clear(map, *x_mm, *y_mm) || find_nearest(map, x_mm, y_mm);
 }
 
-bool sw_move_reaches(const struct sw_move_map *map, int32_t ax_mm, int32_t ay_mm, int32_t bx_mm,
-	int32_t by_mm, uint32_t reach_mm)
+enum sw_reach sw_move_reach(const struct sw_move_map *map, int32_t ax_mm, int32_t ay_mm,
+	int32_t bx_mm, int32_t by_mm, uint32_t reach_mm)
 {
 	uint64_t dx = (uint64_t)(ax_mm > bx_mm ? (int64_t)ax_mm - bx_mm : (int64_t)bx_mm - ax_mm);
 	uint64_t dy = (uint64_t)(ay_mm > by_mm ? (int64_t)ay_mm - by_mm : (int64_t)by_mm - ay_mm);
@@ -258,8 +258,16 @@ bool sw_move_reaches(const struct sw_move_map *map, int32_t ax_mm, int32_t ay_mm
 
 	/* Each square is below 2^64, their sum need not be. */
 	if (dx > reach || dy > reach || dx * dx > reach * reach - dy * dy)
-		return false;
-	return !map->ground || sw_ground_sight(map->ground, ax_mm, ay_mm, bx_mm, by_mm);
+		return SW_REACH_TOO_FAR;
+	return !map->ground || sw_ground_sight(map->ground, ax_mm, ay_mm, bx_mm, by_mm)
+		       ? SW_REACH_FREE
+		       : SW_REACH_HIDDEN;
+}
+
+bool sw_move_reaches(const struct sw_move_map *map, int32_t ax_mm, int32_t ay_mm, int32_t bx_mm,
+	int32_t by_mm, uint32_t reach_mm)
+{
+	return sw_move_reach(map, ax_mm, ay_mm, bx_mm, by_mm, reach_mm) == SW_REACH_FREE;
 }
 
 static void step_to(

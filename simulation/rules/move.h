@@ -60,7 +60,13 @@ bool sw_move_legal(const struct sw_move_map *map, int32_t x_mm, int32_t y_mm);
 bool sw_move_clamp(const struct sw_move_map *map, int32_t *x_mm, int32_t *y_mm);
 
 /* Whether one who stands at a can reach b: at most reach_mm away in a straight line (exactly, ends
- * included), and nothing solid between the two (sw_ground_sight). For blows, missiles and hands. */
+ * included), and nothing solid between the two (sw_ground_sight). The one rule of reach: blows,
+ * eyes, hands and voices all go by it. */
+enum sw_reach { SW_REACH_FREE, SW_REACH_TOO_FAR, SW_REACH_HIDDEN };
+enum sw_reach sw_move_reach(const struct sw_move_map *map, int32_t ax_mm, int32_t ay_mm,
+	int32_t bx_mm, int32_t by_mm, uint32_t reach_mm);
+
+/* The same where the reason does not matter. */
 bool sw_move_reaches(const struct sw_move_map *map, int32_t ax_mm, int32_t ay_mm, int32_t bx_mm,
 	int32_t by_mm, uint32_t reach_mm);
 
