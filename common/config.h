@@ -44,6 +44,7 @@ struct config_map {
 	uint32_t instances;     /* of a map: how many run from the start */
 	uint32_t instances_max; /* 0: see instance_max */
 	uint32_t warm;          /* instances kept ready */
+	uint32_t close_after_s; /* of a map: an instance too many is closed after so long; 0: never */
 	uint32_t width_m, height_m; /* 0 where there is a file that says it */
 	uint32_t tick_hz;
 	uint32_t players_max;
@@ -141,6 +142,10 @@ struct sw_config {
 	struct {
 		char address[64]; /* ip:port of /metrics, /health, /status */
 	} http;
+	struct {
+		char tokens[CONFIG_PATH_BYTES];  /* file of operators' names and tokens; "": none */
+		char journal[CONFIG_PATH_BYTES]; /* file of what they did and is not in PostgreSQL */
+	} ops;
 	struct {
 		char file[CONFIG_PATH_BYTES]; /* "" : stderr */
 		char level[16];

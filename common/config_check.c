@@ -221,6 +221,16 @@ static void check_capacity(const struct check *c)
 			config->admission.players_max, peers);
 }
 
+static void check_ops(const struct check *c)
+{
+	const struct sw_config *config = c->config;
+
+	if (config->ops.tokens[0] && !config->ops.journal[0])
+		config_fault_add(c->faults, line_of(c, "ops.tokens", 0),
+			"ops.journal: missing, but orders are taken (ops.tokens), allowed is the "
+			"path of a file that each order is written to");
+}
+
 void config_check(const struct sw_config *config, const struct config_lines *lines,
 	struct config_faults *faults)
 {
@@ -231,6 +241,7 @@ void config_check(const struct sw_config *config, const struct config_lines *lin
 	check_instances(&c);
 	check_ticket_keys(&c);
 	check_capacity(&c);
+	check_ops(&c);
 	/* A packet in fragments is held until it is whole; its answer is queued until it is
 	 * acknowledged. */
 	at_most(&c, "enet.packet_max", "enet.peer_hold", 1,

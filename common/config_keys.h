@@ -44,6 +44,7 @@
 	X("redis", "Heartbeat, presence and the queue.")                                           \
 	X("postgres", "Everything that must last.")                                                \
 	X("http", "Metrics, health and status for operators.")                                     \
+	X("ops", "Operators' orders.")                                                             \
 	X("log", "Log lines: one each, in logfmt.")                                                \
 	X("rings", "The message rings between threads.")
 
@@ -129,6 +130,7 @@
 	X("maps[].instances", maps[0].instances, INTEGER, 0, CONFIG_INSTANCES_MAX, "1", "Instances of a map that run from the start; with 0 the first player starts one. Rooms start when they are needed.") \
 	X("maps[].instances_max", maps[0].instances_max, INTEGER, 0, CONFIG_INSTANCES_MAX, "0", "Most instances at once, warm ones counted; their memory is what the node may need. 0: what instances and warm come to, and at least 1, for a room 8.") \
 	X("maps[].warm", maps[0].warm, INTEGER, 0, CONFIG_INSTANCES_MAX, "0", "Instances that are kept ready, so that a player need not wait for one.") \
+	X("maps[].close_after", maps[0].close_after_s, DURATION_S, 0, 86400, "5min", "An instance of a map beyond maps[].instances, and never the last, is closed when it was empty for so long and the others have room; 0s closes none.") \
 	X("maps[].file", maps[0].file, PATH_INSIDE, 0, CONFIG_PATH_BYTES - 1, "", "Map with walls and places, in Tiled's JSON format (.tmj), inside simulation.content; empty for open ground.") \
 	X("maps[].width", maps[0].width_m, LENGTH, 16, 16384, "500m", "Extent to the east; with a file, the file's, and another is refused.") \
 	X("maps[].height", maps[0].height_m, LENGTH, 16, 16384, "500m", "Extent to the north; with a file, the file's, and another is refused.") \
@@ -167,7 +169,10 @@
 	X("postgres.commits_pending_max", postgres.commits_pending_max, INTEGER, 64, 1048576, "8192", "Commits (changes of what characters own) that may wait for PostgreSQL, 1.8 KiB each; more are refused at once.") \
 	X("postgres.commits_per_batch", postgres.commits_per_batch, INTEGER, 1, 4096, "250", "Commits per transaction.") \
 	\
-	X("http.address", http.address, ENDPOINT, 0, 63, "127.0.0.1:9100", "Where /metrics, /health and /status are served; a loopback address, 127.x.x.x: nothing here asks for a password.") \
+	X("http.address", http.address, ENDPOINT, 0, 63, "127.0.0.1:9100", "Where /metrics, /health and /status are served; a loopback address, 127.x.x.x: all but orders is open to whoever is on this machine.") \
+	\
+	X("ops.tokens", ops.tokens, PATH, 0, CONFIG_PATH_BYTES - 1, "", "File of operators who may give orders (swctl): a line of name and token each, as swctl token makes them, mode 0600. Read at each order, so a change needs no restart. Empty: no orders are taken.") \
+	X("ops.journal", ops.journal, PATH, 0, CONFIG_PATH_BYTES - 1, "", "File that each order is written to before it is in PostgreSQL (table ops_audit_log); must be given with ops.tokens.") \
 	\
 	X("log.file", log.file, PATH, 0, CONFIG_PATH_BYTES - 1, "", "File that lines are appended to; empty is standard error.") \
 	X("log.level", log.level, LEVEL, 0, 15, "info", "Least serious level that is written.") \

@@ -95,6 +95,17 @@ enum msg_type {
 	/* world to control. payload: msg_world_flushed */
 	MSG_WORLD_FLUSHED,
 
+	/* control to shard: take nobody more into this instance; a room plays to its end, a map
+	 * sends its players to the other instances of it, and ends. payload: msg_instance */
+	MSG_INSTANCE_CLOSE,
+	/* the HTTP thread to control: an operator's order. payload: msg_order and its words */
+	MSG_ORDER,
+	/* control to the HTTP thread: what became of it; subject as the order's. payload:
+	 * msg_order_answer and its text */
+	MSG_ORDER_ANSWER,
+	/* control to world: for the table ops_audit_log. payload: msg_audit and its texts */
+	MSG_AUDIT,
+
 	/* any hot thread to the log thread. payload: msg_log_event */
 	MSG_LOG_EVENT,
 
@@ -340,6 +351,42 @@ struct msg_world_flushed {
 	uint32_t unsaved; /* saves and commits that are not in PostgreSQL; 0 is what we want */
 	uint32_t pad;
 };
+
+#define ORDER_AUTHOR_BYTES 32u   /* with the ending NUL */
+#define ORDER_WORDS_BYTES  1024u /* most of an order's words, each with an ending NUL */
+#define ORDER_TEXT_BYTES   4096u /* most of an answer's text */
+
+/* An order is a list of words, as typed: "instance", "close", "3.1". */
+struct msg_order {
+	char author[ORDER_AUTHOR_BYTES];
+	uint32_t words;       /* how many follow */
+	uint32_t words_bytes; /* in all, each with an ending NUL; at most ORDER_WORDS_BYTES */
+};
+
+/* X(id, status of HTTP, meaning) */
+#define ORDER_RESULTS(X)                                                                           \
+	X(DONE, 200, "carried out, or the question answered")                                      \
+	X(USAGE, 400, "not an order, or its words are wrong")                                      \
+	X(REFUSED, 409, "understood, and not carried out")                                         \
+	X(UNAVAILABLE, 503, "nobody could answer")
+#define ORDER_RESULT_ENUM(id, status, meaning) ORDER_##id,
+enum order_result { ORDER_RESULTS(ORDER_RESULT_ENUM) ORDER_RESULT_COUNT };
+
+struct msg_order_answer {
+	uint32_t result;     /* enum order_result */
+	uint32_t text_bytes; /* that follow, without a NUL; at most ORDER_TEXT_BYTES */
+};
+
+/* what_bytes and outcome_bytes of text follow, without NULs. */
+struct msg_audit {
+	uint64_t id[2];                     /* random */
+	int64_t at_ms;                      /* Unix time */
+	uint32_t good;                      /* 1: carried out */
+	uint16_t what_bytes, outcome_bytes; /* at most AUDIT_TEXT_BYTES each */
+	char author[ORDER_AUTHOR_BYTES];
+	char kind[16]; /* "command" */
+};
+#define AUDIT_TEXT_BYTES 1024u
 
 /* A rare event of a hot thread: the id names a line of the table in common/log_events.h, the
  * arguments fill its format on the log thread. */

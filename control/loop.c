@@ -350,4 +350,4 @@ void ctl_on_heartbeat(uv_timer_t *timer)
 const struct adm_ops ctl_adm_ops = {
 	NULL, to_dataplane, to_shard, to_world, claim, release, arrived, departed};
 
-const struct director_ops ctl_director_ops = {NULL, build, to_shard, load};
+const struct director_ops ctl_director_ops = {NULL, build, to_shard, load, NULL};

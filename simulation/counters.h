@@ -84,7 +84,9 @@
 	X(RESULTS_LOST,       "results_lost",       COUNTER_SUM,   "match results given up: refused, or not kept in time") \
 	X(RESULTS_STALE,      "results_stale",      COUNTER_SUM,   "answers to match results that nobody waits for")      \
 	X(INSTANCES_OPENED,   "instances_opened",   COUNTER_SUM,   "map instances taken over")                            \
-	X(INSTANCES_ENDED,    "instances_ended",    COUNTER_SUM,   "rooms that ended and were handed back")               \
+	X(INSTANCES_ENDED,    "instances_ended",    COUNTER_SUM,   "instances that ended and were handed back")           \
+	X(INSTANCES_CLOSED,   "instances_closed",   COUNTER_SUM,   "instances that control told to take nobody more")     \
+	X(INSTANCES_STALE,    "instances_stale",    COUNTER_SUM,   "the same about instances that had ended: normal")     \
 	X(PACKETS,            "packets",            COUNTER_SUM,   "client messages received")                            \
 	X(PACKETS_STALE,      "packets_stale",      COUNTER_SUM,   "client messages of peers without a player here")      \
 	X(PACKETS_LEFT_MAP,   "packets_left_map",   COUNTER_SUM,   "client messages refused: meant for a map that the player has left") \

@@ -220,6 +220,19 @@ static void instance_open(struct sim_shard *s, const struct msg *message)
 		sim_count(s, SIM_MESSAGES_UNKNOWN, 1);
 }
 
+/* Nobody is to come any more: an order of control, which sends no join after it. */
+static void instance_close(struct sim_shard *s, const struct msg *message)
+{
+	struct msg_instance body;
+	struct sim_map *m;
+
+	memcpy(&body, msg_payload(message), sizeof(body));
+	m = s->by_number[instance_slot(body.id)];
+	if (m && m->id == body.id)
+		sim_match_close(m);
+	sim_count(s, m && m->id == body.id ? SIM_INSTANCES_CLOSED : SIM_INSTANCES_STALE, 1);
+}
+
 static uint32_t from_control(struct sim_shard *s, const struct msg *message)
 {
 	switch (message->type) {
@@ -232,6 +245,9 @@ static uint32_t from_control(struct sim_shard *s, const struct msg *message)
 	case MSG_INSTANCE_OPEN:
 		instance_open(s, message);
 		return SIM_COST_LIFE;
+	case MSG_INSTANCE_CLOSE:
+		instance_close(s, message);
+		break;
 	case MSG_SHARD_STOP:
 		s->stopping = true;
 		break;

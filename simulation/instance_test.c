@@ -202,6 +202,88 @@ static void rooms_refuse_by_name(void **state)
 	end(&r);
 }
 
+static void order_close(struct rig *r, uint32_t id)
+{
+	const struct msg_instance body = {id, INSTANCE_CLOSING};
+	struct msg message;
+
+	memcpy(msg_begin(&message, MSG_INSTANCE_CLOSE, 0, sizeof(body)), &body, sizeof(body));
+	assert_true(msg_ring_push(r->t.links.from_control, &message));
+}
+
+/* An instance of a map refuses by name, sends its players on to where they stand on another one of
+ * it, some each tick, and is handed back when the last has gone. */
+static void a_map_that_closes_sends_its_players_on(void **state)
+{
+	uint32_t id = instance_id(0, 1);
+	struct msg_player_join join = {0};
+	struct sim_map *m;
+	struct rig r;
+
+	(void)state;
+	start(&r, 600, 600);
+	open_instance(&r, id);
+	test_run(&r.t, 100);
+	m = r.t.shard->by_number[0];
+	for (uint32_t i = 0; i < 3; i++) {
+		join = (struct msg_player_join){.session = 100 + i,
+			.character_id = 5000 + i,
+			.realm_id = 1,
+			.instance = id,
+			.has_position = 1,
+			.x_mm = 5000 + 1000 * (int32_t)i,
+			.y_mm = 7000,
+			.payload_bytes_max = 1200};
+		strcpy(join.map, r.t.config.maps[0].name);
+		test_join_as(&r.t, i, &join);
+	}
+	test_run(&r.t, 200);
+	assert_int_equal(m->players, 3);
+	order_close(&r, id);
+	join.session = 200;
+	assert_int_equal(refusal(&r, 4, id, false), SW_REASON_MAP_CLOSING);
+	test_run(&r.t, 500);
+	assert_int_equal(r.t.transfers, 3);
+	assert_string_equal(r.t.transfer.map, r.t.config.maps[0].name);
+	assert_int_equal(r.t.transfer.has_position, 1);
+	assert_in_range(r.t.transfer.x_mm, 5000, 7000);
+	assert_int_equal(r.t.transfer.y_mm, 7000);
+	assert_int_equal(r.t.instance.id, id);
+	assert_int_equal(r.t.instance.state, INSTANCE_ENDED);
+	assert_int_equal(r.t.shard->map_count, 0);
+	assert_int_equal(test_counter(&r.t, SIM_INSTANCES_CLOSED), 1);
+	/* A late order about it does no harm, nor one about its successor's place. */
+	order_close(&r, id);
+	open_instance(&r, instance_id(0, 2));
+	order_close(&r, id);
+	test_run(&r.t, 200);
+	assert_int_equal(test_counter(&r.t, SIM_INSTANCES_STALE), 2);
+	assert_int_equal(r.t.shard->map_count, 1);
+	assert_int_equal(refusal(&r, 4, instance_id(0, 2), false), 0);
+	end(&r);
+}
+
+/* A room that is closed by an order plays to its end. */
+static void a_room_that_closes_plays_on(void **state)
+{
+	uint32_t id = instance_id(ARENA_FIRST, 1);
+	struct rig r;
+
+	(void)state;
+	start(&r, 2, 600);
+	open_instance(&r, id);
+	join_room(&r, 0, id, false);
+	order_close(&r, id);
+	test_run(&r.t, 1000);
+	assert_int_equal(r.t.instance.state, INSTANCE_CLOSING);
+	assert_int_equal(refusal(&r, 1, id, false), SW_REASON_MAP_CLOSING);
+	assert_int_equal(r.t.transfers, 0);
+	test_run(&r.t, 1500);
+	assert_int_equal(r.t.transfers, 1);
+	assert_int_equal(r.t.instance.state, INSTANCE_ENDED);
+	end(&r);
+}
+
 static void what_was_not_built_is_not_opened(void **state)
 {
 	static const uint32_t ids[] = {0, 0x1fe, 0xffffffff, 1u << 8 | 2, 7u << 8};
@@ -310,6 +392,8 @@ int main(void)
 		cmocka_unit_test(a_room_lives_for_one_match),
 		cmocka_unit_test(an_empty_room_ends),
 		cmocka_unit_test(rooms_refuse_by_name),
+		cmocka_unit_test(a_map_that_closes_sends_its_players_on),
+		cmocka_unit_test(a_room_that_closes_plays_on),
 		cmocka_unit_test(what_was_not_built_is_not_opened),
 		cmocka_unit_test(late_details_find_nobody),
 		cmocka_unit_test(the_same_log_gives_the_same_hash),

@@ -117,7 +117,7 @@ void begin_again(void)
 {
 	const struct adm_ops ops = {
 		NULL, to_dataplane, to_shard, to_world, claim, release, arrived, departed};
-	const struct director_ops director_ops = {NULL, build, instance_to_shard, load};
+	const struct director_ops director_ops = {NULL, build, instance_to_shard, load, NULL};
 
 	if (adm) {
 		adm_free(adm);

@@ -8,6 +8,14 @@
  * One build at a time, what somebody waits for first. MSG_INSTANCE_OPEN is in the shard's ring
  * before any join to it, so an instance is open as soon as it is handed over.
  *
+ * A room ends with its match. An instance of a map ends when it is closed: by an operator, or by
+ * itself when it is one too many. That is: more than maps[].instances are open (or than one, where
+ * that is 0); nobody is there or on the way there, and has not been for maps[].close_after; and the
+ * others have room for a quarter of its players_max. One is opened only when all are full, so
+ * between that and this nothing opens and closes in turn. Of several the one on the hottest shard
+ * goes first, one of a map at a time, never one that an operator just asked for, nor the last.
+ * Instances that are kept ready are not touched.
+ *
  * Pure: time is an argument, everything it does goes through director_ops. Thread: the control
  * thread, but for director_status. Allocates in director_new alone. */
 #ifndef SW_CONTROL_DIRECTOR_DIRECTOR_H
@@ -34,8 +42,11 @@
 	X(BUILDS_FAILED, "builds_failed", COUNTER_SUM, "instances that could not be prepared; the log says why") \
 	X(OPENED_WARM, "opened_warm", COUNTER_SUM, "instances handed to a shard that were ready when they were needed") \
 	X(OPENED_COLD, "opened_cold", COUNTER_SUM, "instances handed to a shard that somebody had to wait for, or the start had") \
-	X(CLOSINGS, "closings", COUNTER_SUM, "rooms that closed their doors for good")             \
-	X(ENDED, "ended", COUNTER_SUM, "rooms handed back by their shard")                         \
+	X(CLOSINGS, "closings", COUNTER_SUM, "instances that closed their doors for good")         \
+	X(CLOSED_EMPTY, "closed_empty", COUNTER_SUM, "... of them instances of a map that were one too many, and empty") \
+	X(CLOSED_ORDERED, "closed_ordered", COUNTER_SUM, "... of them by an operator's order")     \
+	X(OPENED_ORDERED, "opened_ordered", COUNTER_SUM, "instances opened by an operator's order") \
+	X(ENDED, "ended", COUNTER_SUM, "instances handed back by their shard")                     \
 	X(STALE, "stale_messages", COUNTER_SUM, "words about instances that have ended: normal")   \
 	X(CHOSE_LEFT, "chose_left", COUNTER_SUM, "players sent back to the instance they had left") \
 	X(CHOSE_OPEN, "chose_open", COUNTER_SUM, "players sent to an open instance")               \
@@ -57,6 +68,10 @@ struct director_ops {
 	void (*to_shard)(void *ctx, uint32_t shard, const struct msg *message);
 	/* Fills load_permille and players. */
 	void (*load)(void *ctx, uint32_t shard, struct placement_load *load);
+	/* What director_open left open: the instance runs; INSTANCE_NONE: it cannot be had. In the
+	 * order in which they were asked for, for one definition. May be NULL where nobody calls
+	 * director_open. */
+	void (*asked)(void *ctx, uint32_t definition, uint32_t id);
 };
 
 struct director;
@@ -110,6 +125,33 @@ void director_leave(struct director *director, uint32_t id);
 /* The shard says that nobody is taken there, whatever is known here: nobody is sent there until
  * somebody leaves, or DIRECTOR_RETRY_MS have passed. */
 void director_refused(struct director *director, uint32_t id, uint64_t now_ns);
+
+/* ---- what operators order ---- */
+
+/* Why not. X(id, sentence) */
+#define DIRECTOR_REFUSALS(X)                                                                       \
+	X(NONE, "done")                                                                            \
+	X(STOPPING, "the server is stopping")                                                      \
+	X(NOT_SERVED, "the shard of that map does not exist on this node")                         \
+	X(LIMIT, "as many of that map as may (maps[].instances_max) run or are kept ready")        \
+	X(UNKNOWN, "there is no such instance: it has ended, or never was")                        \
+	X(NOT_RUNNING, "it does not run: it is being prepared, or kept ready")                     \
+	X(CLOSING, "it is closing already")                                                        \
+	X(LAST, "it is the only one of its map that takes players: open another one first")        \
+	X(NO_ROOM, "the other instances of its map, and those that may still be opened, have no "  \
+		   "room "                                                                         \
+		   "for its players")
+#define DIRECTOR_REFUSAL_ENUM(id, sentence) DIRECTOR_REFUSED_##id,
+enum director_refusal { DIRECTOR_REFUSALS(DIRECTOR_REFUSAL_ENUM) DIRECTOR_REFUSAL_COUNT };
+const char *director_refusal_text(enum director_refusal refusal);
+
+/* One more instance of a definition. DIRECTOR_REFUSED_NONE: *id runs, or is INSTANCE_NONE, and
+ * ops.asked follows once it has been prepared. */
+enum director_refusal director_open(
+	struct director *director, uint32_t definition, uint64_t now_ns, uint32_t *id);
+/* The instance takes nobody more. A room plays to its end; a map sends its players to the others of
+ * its kind, some each tick, and ends when the last has gone. */
+enum director_refusal director_close(struct director *director, uint32_t id);
 
 struct director_status {
 	uint32_t id, definition, shard; /* shard: meaningful while running */

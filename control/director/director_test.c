@@ -10,121 +10,7 @@
 
 #include <cmocka.h>
 
-#include "common/mono.h"
-#include "control/director/director.h"
-
-#define SHARDS 3u
-
-static struct sw_config config;
-static struct director *director;
-static uint64_t now_ns;
-static uint32_t ordered, orders; /* the build under way */
-static uint32_t opened[1024], opened_on[1024], opens;
-static struct placement_load loads[SHARDS];
-
-static void build(void *ctx, uint32_t id)
-{
-	(void)ctx;
-	assert_int_equal(ordered, INSTANCE_NONE); /* one at a time */
-	ordered = id;
-	orders++;
-}
-
-static void to_shard(void *ctx, uint32_t shard, const struct msg *message)
-{
-	struct msg_instance body;
-
-	(void)ctx;
-	assert_int_equal(message->type, MSG_INSTANCE_OPEN);
-	memcpy(&body, msg_payload(message), sizeof(body));
-	assert_true(opens < 1024);
-	opened[opens] = body.id;
-	opened_on[opens++] = shard;
-}
-
-static void load(void *ctx, uint32_t shard, struct placement_load *out)
-{
-	(void)ctx;
-	*out = loads[shard];
-}
-
-static bool built(bool good)
-{
-	uint32_t id = ordered;
-
-	if (id == INSTANCE_NONE)
-		return false;
-	ordered = INSTANCE_NONE;
-	director_built(director, id, good, now_ns);
-	return true;
-}
-
-static void all_built(void)
-{
-	while (built(true))
-		;
-}
-
-/* Definitions 0: meadow, a map, twice from the start, up to 3. 1: arena, a room, one warm, up to 3.
- * 2: cave, on shard 2, at first demand. */
-static void begin(void)
-{
-	const struct director_ops ops = {NULL, build, to_shard, load};
-
-	memset(&config, 0, sizeof(config));
-	config.simulation.players_max = 1000;
-	config.map_count = 3;
-	config.maps[0] = (struct config_map){.name = "meadow",
-		.shard = CONFIG_SHARD_ANY,
-		.instances = 2,
-		.instances_max = 3,
-		.players_max = 3};
-	config.maps[1] = (struct config_map){.name = "arena",
-		.kind = CONFIG_MAP_ROOM,
-		.shard = CONFIG_SHARD_ANY,
-		.warm = 1,
-		.instances_max = 3,
-		.players_max = 2};
-	config.maps[2] = (struct config_map){.name = "cave", .shard = 2, .players_max = 1};
-	memset(loads, 0, sizeof(loads));
-	now_ns = NS_PER_S;
-	ordered = INSTANCE_NONE;
-	orders = opens = 0;
-	director = director_new(&config, SHARDS, &ops);
-	assert_non_null(director);
-	director_start(director, now_ns);
-}
-
-static struct director_status status_of(uint32_t id)
-{
-	struct director_status status;
-
-	director_status(director, instance_slot(id), &status);
-	return status;
-}
-
-static void says(uint32_t id, enum instance_state state)
-{
-	const struct msg_instance body = {id, state};
-	struct msg message;
-	uint32_t shard = 0;
-
-	if (!director_runs(director, id, &shard))
-		shard = status_of(id).shard;
-	memcpy(msg_begin(&message, MSG_INSTANCE_STATE, 0, sizeof(body)), &body, sizeof(body));
-	director_from_shard(director, shard, &message, now_ns);
-}
-
-static uint64_t counted(enum director_counter counter)
-{
-	return counter_get(&director_counters(director)->values[counter]);
-}
-
-static enum director_choice choose(uint32_t definition, uint32_t left, uint32_t avoid, uint32_t *id)
-{
-	*id = INSTANCE_NONE;
-	return director_choose(director, definition, left, avoid, now_ns, id);
-}
+#include "control/director/director_testing.h"
 
 static void the_coolest_shard_is_taken(void **state)
 {
@@ -356,7 +242,7 @@ static void a_build_that_fails_is_tried_again(void **state)
 
 static void a_map_of_a_missing_shard_is_not_served(void **state)
 {
-	const struct director_ops ops = {NULL, build, to_shard, load};
+	const struct director_ops ops = director_testing_ops;
 
 	(void)state;
 	begin();

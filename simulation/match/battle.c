@@ -210,7 +210,8 @@ static uint32_t waiting_tick(struct sim_map *m, struct battle *b, uint64_t now_m
 		(b->here >= 2 && waited_ms >= m->config.start_wait_s * 1000ull)) {
 		enter(m, b, SW__MATCH_PHASE__COUNTDOWN);
 		sim_match_lock(m, true);
-	} else if (waited_ms >= (b->here ? m->config.match_s : m->config.empty_s) * 1000ull) {
+	} else if (waited_ms >= (b->here ? m->config.match_s : m->config.empty_s) * 1000ull ||
+		   (m->match.closing && b->here < 2)) { /* nobody can come any more */
 		sim_match_end(m);
 	}
 	return SIM_COST_SLOT;

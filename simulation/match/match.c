@@ -5,8 +5,8 @@
 #include "proto/client.pb-c.h"
 #include "simulation/transfer.h"
 
-/* Players sent home in a tick: each costs a save, a route and three messages. */
-#define HOME_PER_TICK 50u
+/* Players sent away in a tick: each costs a save, a route and three messages. */
+#define AWAY_PER_TICK 50u
 
 static const struct sim_match_rule *const rules[] = {
 #define RULE(rule) &sim_match_##rule,
@@ -44,6 +44,8 @@ void sim_match_lock(struct sim_map *m, bool locked)
 void sim_match_close(struct sim_map *m)
 {
 	m->match.closing = true;
+	/* A map has no match to play to its end. */
+	m->match.ending |= !m->match.rule;
 }
 
 void sim_match_end(struct sim_map *m)
@@ -70,16 +72,25 @@ uint32_t sim_match_pick(struct sim_map *m, uint32_t slot, uint32_t offer, uint32
 	return rule->pick(m, m->match.state, slot, offer, card);
 }
 
-/* A few each tick, so that a full room's end is no long tick. */
-static uint32_t send_home(struct sim_map *m)
+/* From a room home; from a map to where it stands on another instance of it. */
+static bool send_away(struct sim_map *m, uint32_t slot)
 {
-	static const struct sim_spawn anywhere = {0};
+	const struct sim_entity *e = &m->entities[slot];
+	const struct sim_spawn here = {
+		.has_position = true, .x_mm = e->x_mm, .y_mm = e->y_mm, .heading = e->heading};
+
+	return sim_player_transfer(m, slot, m->match.rule ? "" : m->config.name, &here);
+}
+
+/* A few each tick, so that a full instance's end is no long tick. */
+static uint32_t send_some_away(struct sim_map *m)
+{
 	uint32_t cost = 0;
 
-	for (uint32_t sent = 0; sent < HOME_PER_TICK && m->match.cursor < m->player_slots;
+	for (uint32_t sent = 0; sent < AWAY_PER_TICK && m->match.cursor < m->player_slots;
 		m->match.cursor++) {
 		cost += SIM_COST_SLOT;
-		if (!sim_player_transfer(m, m->match.cursor, "", &anywhere))
+		if (!send_away(m, m->match.cursor))
 			continue;
 		cost += SIM_COST_LIFE;
 		sent++;
@@ -94,14 +105,14 @@ uint32_t sim_match_tick(struct sim_shard *s, struct sim_map *m)
 {
 	uint32_t cost;
 
-	if (!m->match.rule)
+	if (!m->match.rule && !m->match.ending)
 		return 0;
 	cost = sim_results_step(s, m);
 	if (s->stopping)
 		return cost;
 	if (!m->match.ending)
 		return cost + m->match.rule->tick(m, m->match.state);
-	return cost + (m->players ? send_home(m) : 0);
+	return cost + (m->players ? send_some_away(m) : 0);
 }
 
 /* Nobody is there, and nobody's slot is still spoken of. */
@@ -129,7 +140,7 @@ static void tell(struct sim_shard *s, struct sim_map *m, enum instance_state sta
 
 bool sim_match_report(struct sim_shard *s, struct sim_map *m)
 {
-	if (!m->match.rule || s->stopping)
+	if ((!m->match.rule && !m->match.closing) || s->stopping)
 		return false;
 	/* ENDED is the very last word (sim_map_retire): the memory may be another's at once. */
 	if (m->match.ending && is_empty(m))

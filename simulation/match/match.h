@@ -49,7 +49,8 @@ const char *sim_match_rule_names(void);
 uint64_t sim_match_ms(const struct sim_map *m);
 /* The doors: while locked only those who were in the room before may come. */
 void sim_match_lock(struct sim_map *m, bool locked);
-/* Nobody may come any more, until the room ends. */
+/* Nobody may come any more, until the room ends. A map, which has no rule, ends then: it sends its
+ * players to other instances of itself, some each tick. */
 void sim_match_close(struct sim_map *m);
 /* The match is over: closes, and sends everybody back to where they came from, some each tick; the
  * room ends when the last has left. Whom the rule sends elsewhere itself goes there. */

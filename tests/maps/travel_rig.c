@@ -454,7 +454,7 @@ void rig_start(struct rig *rig, uint64_t seed, bool threads)
 {
 	const struct adm_ops ops = {
 		rig, to_dataplane, to_shard, to_world, claim, release, presence, presence};
-	const struct director_ops director_ops = {rig, build, to_shard, load};
+	const struct director_ops director_ops = {rig, build, to_shard, load, NULL};
 	char error[256] = "";
 
 	memset(rig, 0, sizeof(*rig));
