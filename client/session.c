@@ -239,6 +239,11 @@ void swc_session_self_predicted(struct swc_session *session)
 	session->stats.inputs_forgotten = prediction->forgotten;
 }
 
+uint64_t swc_session_interval_ns(const struct swc_session *session)
+{
+	return swc_pace_interval_ns(&session->pace, session->self.tick_hz);
+}
+
 void swc_session_tick(struct swc_session *session)
 {
 	struct swc_prediction *prediction = &session->prediction;

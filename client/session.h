@@ -7,6 +7,7 @@
 #define SWC_SESSION_H
 
 #include "client/ground.h"
+#include "client/pace.h"
 #include "client/prediction.h"
 #include "client/stormweir.h"
 #include "client/view.h"
@@ -24,6 +25,7 @@ struct swc_session {
 	struct swc_self self;
 	struct swc_view view;
 	struct swc_prediction prediction;
+	struct swc_pace pace;
 	struct swc_stats stats;
 	struct swc_session_ops ops;
 	int8_t walk_dx, walk_dy;
@@ -52,8 +54,10 @@ void swc_session_connected(struct swc_session *session, uint32_t protocol_versio
 void swc_session_receive(
 	struct swc_session *session, uint8_t channel, const uint8_t *packet, size_t bytes);
 
-/* One client tick, self.tick_hz a second while PLAYING: makes and sends what input there is. */
+/* One client tick while PLAYING: makes and sends what input there is. The next one is due after the
+ * interval, which is 1/self.tick_hz or a little more (pace.h). */
 void swc_session_tick(struct swc_session *session);
+uint64_t swc_session_interval_ns(const struct swc_session *session);
 
 /* Copies the predicted position into self; session.c and session_receive.c use it. */
 void swc_session_self_predicted(struct swc_session *session);

@@ -108,6 +108,7 @@ static enum swc_refusal on_joined(struct swc_session *session, const Sw__Joined 
 	at.x_mm = message->x_mm;
 	at.y_mm = message->y_mm;
 	at.heading = (uint16_t)message->heading;
+	swc_pace_join(&session->pace);
 	swc_prediction_join(&session->prediction, &map, message->speed_mm_per_s, &at);
 	swc_session_find_ground(session);
 	self->input_applied = session->prediction.newest;
@@ -401,8 +402,10 @@ static enum swc_refusal on_update(struct swc_session *session, const Sw__WorldUp
 	/* An input sequence that was never made would end all confirmation: not taken. */
 	if (message->input_sequence > newest)
 		return SWC_REFUSAL_OUT_OF_RANGE;
-	if (session->joined && message->input_sequence > session->self.input_applied)
+	if (session->joined && message->input_sequence > session->self.input_applied) {
 		session->self.input_applied = message->input_sequence;
+		swc_pace_update(&session->pace, message->input_waiting);
+	}
 	for (size_t i = 0; i < message->n_entities; i++) {
 		const Sw__EntityState *state = message->entities[i];
 

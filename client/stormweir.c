@@ -195,13 +195,13 @@ static void receive(struct swc_client *client)
 
 static void tick(struct swc_client *client, uint64_t now_ns)
 {
-	uint64_t period_ns = 1000 * NS_PER_MS / client->session.self.tick_hz;
+	uint64_t interval_ns = swc_session_interval_ns(&client->session);
 
-	if (!client->tick_ns || client->tick_ns + TICKS_BEHIND_MAX * period_ns < now_ns)
+	if (!client->tick_ns || client->tick_ns + TICKS_BEHIND_MAX * interval_ns < now_ns)
 		client->tick_ns = now_ns;
 	while (client->tick_ns <= now_ns && client->session.state == SWC_PLAYING) {
 		swc_session_tick(&client->session);
-		client->tick_ns += period_ns;
+		client->tick_ns += interval_ns;
 	}
 }
 

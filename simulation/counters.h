@@ -94,6 +94,7 @@
 	X(INPUTS,             "inputs",             COUNTER_SUM,   "inputs applied")                                      \
 	X(INPUTS_REPEATED,    "inputs_repeated",    COUNTER_SUM,   "inputs ignored: seen before")                         \
 	X(INPUTS_DROPPED,     "inputs_dropped",     COUNTER_SUM,   "inputs dropped: the client sends faster than real time allows") \
+	X(INPUTS_SPARED,      "inputs_spared",      COUNTER_SUM,   "inputs that stood still, left out of a full queue: no place changes by it") \
 	X(ACTIONS,            "actions",            COUNTER_SUM,   "clicks and other actions done")                       \
 	X(ACTIONS_REFUSED,    "actions_refused",    COUNTER_SUM,   "actions refused by name to their player")             \
 	X(INPUTS_DEAD,        "inputs_dead",        COUNTER_SUM,   "inputs refused: who is dead does not walk")           \

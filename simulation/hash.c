@@ -23,7 +23,8 @@ static uint64_t hash_player(uint64_t h, const struct sim_map *m, uint32_t slot)
 	h = mix(h, p->session);
 	h = mix(h, p->character_id);
 	h = mix(h, (uint64_t)p->received_sequence << 32 | p->applied_sequence);
-	h = mix(h, (uint64_t)p->input_count << 32 | (uint64_t)p->input_credit << 16 | p->owed);
+	h = mix(h, (uint64_t)p->input_waiting << 40 | (uint64_t)p->input_count << 32 |
+			   (uint64_t)p->input_credit << 16 | p->owed);
 	for (uint32_t i = 0; i < p->input_count; i++) {
 		uint32_t at = (p->input_head + i) % SIM_INPUT_QUEUE;
 

@@ -35,9 +35,35 @@ static const struct msg *inlet_next(struct sim_shard *s, struct sim_inlet *inlet
 
 /* ---- from the dataplane ---- */
 
+/* The queue is full: the oldest that stands still goes, for it leads nowhere and nobody misses it;
+ * where all walk, the oldest, for the newest is what the player wants. */
+static void drop_input(struct sim_shard *s, struct sim_player *p)
+{
+	uint32_t gone = 0, at;
+
+	while (gone < SIM_INPUT_QUEUE) {
+		at = (p->input_head + gone) % SIM_INPUT_QUEUE;
+		if (!p->input_dx[at] && !p->input_dy[at])
+			break;
+		gone++;
+	}
+	sim_count(s, gone < SIM_INPUT_QUEUE ? SIM_INPUTS_SPARED : SIM_INPUTS_DROPPED, 1);
+	if (gone == SIM_INPUT_QUEUE)
+		gone = 0;
+	for (; gone; gone--) {
+		uint32_t to = (p->input_head + gone) % SIM_INPUT_QUEUE;
+
+		at = (p->input_head + gone - 1) % SIM_INPUT_QUEUE;
+		p->input_sequence[to] = p->input_sequence[at];
+		p->input_dx[to] = p->input_dx[at];
+		p->input_dy[to] = p->input_dy[at];
+	}
+	p->input_head = (uint8_t)((p->input_head + 1) % SIM_INPUT_QUEUE);
+	p->input_count--;
+}
+
 /* Newer inputs than the newest taken go into the queue, oldest first. Sequences wrap; one that is
- * not ahead is a repeat. When the queue is full the oldest goes: the newest is what the player
- * wants. */
+ * not ahead is a repeat. */
 static void take_inputs(
 	struct sim_shard *s, struct sim_player *p, const struct sim_client_message *message)
 {
@@ -49,11 +75,8 @@ static void take_inputs(
 			continue;
 		}
 		p->received_sequence = sequence;
-		if (p->input_count == SIM_INPUT_QUEUE) {
-			p->input_head = (uint8_t)((p->input_head + 1) % SIM_INPUT_QUEUE);
-			p->input_count--;
-			sim_count(s, SIM_INPUTS_DROPPED, 1);
-		}
+		if (p->input_count == SIM_INPUT_QUEUE)
+			drop_input(s, p);
 		at = (p->input_head + p->input_count++) % SIM_INPUT_QUEUE;
 		p->input_sequence[at] = sequence;
 		p->input_dx[at] = message->dx[i];

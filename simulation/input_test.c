@@ -112,6 +112,109 @@ static void no_faster_than_real_time(void **state)
 	}
 }
 
+static uint32_t next(uint64_t *random)
+{
+	*random = *random * 6364136223846793005ull + 1442695040888963407ull;
+	return (uint32_t)(*random >> 33);
+}
+
+/* However the inputs come (in time, in bursts, late, lost, half of them standing still), over any
+ * window of n ticks a player gets no further than n + bank full steps. */
+static void no_window_is_too_fast(void **state)
+{
+	enum { TICKS = 400 };
+	/* A batch in so many milliseconds, of up to so many inputs; of ten, so many stand still. */
+	static const struct {
+		uint32_t every_ms, inputs, stand;
+	} ways[] = {{1, 8, 5}, {50, 1, 0}, {400, 8, 0}, {20, 3, 3}, {45, 1, 1}, {150, 8, 5}};
+	static int64_t at[TICKS + 1]; /* where it stands after each tick */
+	const int64_t step = sw_move_step_mm(SIM_WALK_MM_PER_S, 20);
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= 30; seed++) {
+		size_t way = seed % (sizeof(ways) / sizeof(ways[0]));
+		uint64_t random = seed;
+		uint32_t sequence = 1;
+		struct test_shard t;
+		struct sim_map *m;
+		int64_t last;
+
+		start(&t);
+		m = t.shard->maps[0];
+		last = m->entities[0].x_mm;
+		for (uint32_t tick = 0; tick <= TICKS; tick++) {
+			uint32_t before = m->tick;
+
+			while (m->tick == before) {
+				if (next(&random) % ways[way].every_ms == 0) {
+					uint32_t count = 1 + next(&random) % ways[way].inputs;
+					bool stands = next(&random) % 10 < ways[way].stand;
+
+					test_input(&t, 0, sequence, count, stands ? 0 : 127, 0);
+					sequence += 1 + next(&random) % count; /* some twice */
+				}
+				if (next(&random) % 20000 == 0)
+					t.now_ns += 300 * NS_PER_MS; /* skipped ticks count */
+				test_run(&t, 1);
+			}
+			/* A skipped tick is time, too; nothing moved in it. */
+			for (before++; before != m->tick && tick < TICKS; before++, tick++)
+				at[tick] = last;
+			at[tick] = last = m->entities[0].x_mm;
+		}
+		for (uint32_t from = 0; from < TICKS; from++)
+			for (uint32_t to = from + 1; to <= TICKS; to++)
+				if (at[to] - at[from] > (to - from + SIM_INPUT_BANK) * step)
+					fail_msg("seed %llu: %lld mm in ticks %u to %u",
+						(unsigned long long)seed,
+						(long long)(at[to] - at[from]), from, to);
+		assert_true(at[TICKS] - at[0] > TICKS / 8 * step);
+		test_end(&t);
+	}
+}
+
+/* What stands still costs nothing and is the first to go: a player who stops is at once where it
+ * wants to be, and a full queue loses no step while there is anything else to lose. */
+static void standing_still_costs_nothing(void **state)
+{
+	static const int8_t row[8] = {127, 127, 0, 127, 0, 127, 127, 127};
+	const int32_t step = (int32_t)sw_move_step_mm(SIM_WALK_MM_PER_S, 20);
+	struct test_shard t;
+
+	(void)state;
+	start(&t);
+	test_input(&t, 0, 1, 5, 127, 0); /* the bank is spent */
+	test_run(&t, 50);
+	assert_int_equal(t.clients[0].x_mm, 1000000 + 5 * step);
+	for (uint32_t i = 0; i < 8; i++)
+		test_input(&t, 0, 6 + i, 1, row[i], 0);
+	test_input(&t, 0, 14, 2, 127, 0); /* two too many: the two that stand still go */
+	test_run(&t, 1);
+	assert_int_equal(test_counter(&t, SIM_INPUTS_SPARED), 2);
+	test_run(&t, 49);
+	assert_int_equal(t.clients[0].input_sequence, 6);
+	assert_int_equal(t.clients[0].input_waiting, 7);
+	test_run(&t, 350);
+	assert_int_equal(t.clients[0].input_sequence, 15);
+	assert_int_equal(t.clients[0].input_waiting, 0);
+	assert_int_equal(t.clients[0].x_mm, 1000000 + 13 * step);
+	assert_int_equal(test_counter(&t, SIM_INPUTS_DROPPED), 0);
+	/* One that walks and is one too many is the oldest, as ever. */
+	test_input(&t, 0, 16, 8, 127, 0);
+	test_input(&t, 0, 24, 1, 127, 0);
+	test_run(&t, 500);
+	assert_int_equal(test_counter(&t, SIM_INPUTS_DROPPED), 1);
+	assert_int_equal(t.clients[0].x_mm, 1000000 + 21 * step);
+	/* Behind a walk that waits for its time, the stop waits, too, and takes none of its own. */
+	test_run(&t, 1000);
+	test_input(&t, 0, 25, 6, 127, 0);
+	test_input(&t, 0, 31, 2, 0, 0);
+	test_run(&t, 100);
+	assert_int_equal(t.clients[0].input_sequence, 32);
+	assert_int_equal(t.clients[0].x_mm, 1000000 + 27 * step);
+	test_end(&t);
+}
+
 /* A player that pauses has at most the bank to make up for. */
 static void the_bank_is_bounded(void **state)
 {
@@ -291,6 +394,8 @@ int main(void)
 		cmocka_unit_test(walks_by_the_rules),
 		cmocka_unit_test(repeats_and_losses),
 		cmocka_unit_test(no_faster_than_real_time),
+		cmocka_unit_test(no_window_is_too_fast),
+		cmocka_unit_test(standing_still_costs_nothing),
 		cmocka_unit_test(the_bank_is_bounded),
 		cmocka_unit_test(late_ticks_are_skipped),
 		cmocka_unit_test(unreadable_messages),

@@ -1,8 +1,10 @@
 /* Stage 5: what players sent. First inputs, in slot order: each player's budget grows by one input
  * a tick (and by one for each tick that was skipped) up to 1 + SIM_INPUT_BANK, so over any n ticks
- * it walks at most n + SIM_INPUT_BANK steps, however fast it sends. Then actions, in the order of
- * their arrival. An action that needs what the lazy join has not brought yet is refused by name.
- * Last the trades: what became of them is told once a tick. */
+ * it walks at most n + SIM_INPUT_BANK steps, however fast it sends. An input that stands still
+ * costs nothing of it: whoever rests now and then loses what a fast clock has made too many. What
+ * still waits is told (WorldUpdate.input_waiting), and a client stretches its interval by it. Then
+ * actions, in the order of their arrival. An action that needs what the lazy join has not brought
+ * yet is refused by name. Last the trades: what became of them is told once a tick. */
 #include "simulation/action.h"
 #include "simulation/combat.h"
 #include "simulation/entity.h"
@@ -25,19 +27,23 @@ static uint32_t apply_inputs(struct sim_shard *s, struct sim_map *m, uint32_t sl
 		p->input_count = 0;
 		sim_entity_touch(m, slot);
 	}
-	while (credit && p->input_count) {
+	while (p->input_count) {
 		uint32_t i = p->input_head;
+		bool stands = !p->input_dx[i] && !p->input_dy[i];
 
+		if (!credit && !stands)
+			break;
 		sim_entity_walk(m, slot, m->match.hold ? 0 : p->speed_mm_per_s, p->input_dx[i],
 			p->input_dy[i]);
 		p->applied_sequence = p->input_sequence[i];
 		p->input_head = (uint8_t)((i + 1) % SIM_INPUT_QUEUE);
 		p->input_count--;
-		credit--;
+		credit -= !stands;
 		applied++;
 		if (m->portals && sim_portal_step(s, m, slot))
 			break;
 	}
+	p->input_waiting = p->input_count;
 	/* What is left of this tick's own share is real time that passed, and may be made up for.
 	 */
 	p->input_credit = (uint8_t)(credit > SIM_INPUT_BANK ? SIM_INPUT_BANK : credit);

@@ -129,6 +129,7 @@ struct sim_player {
 	uint32_t input_sequence[SIM_INPUT_QUEUE];
 	int8_t input_dx[SIM_INPUT_QUEUE], input_dy[SIM_INPUT_QUEUE];
 	uint8_t input_head, input_count, input_credit;
+	uint8_t input_waiting; /* left over when this tick had taken its share: told to the client */
 	uint8_t state;  /* enum sim_player_state */
 	uint8_t detail; /* enum sim_detail */
 	uint16_t owed;  /* SIM_OWE_* */

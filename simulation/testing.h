@@ -37,7 +37,7 @@ struct test_client {
 	uint32_t refused_action, refused_reason, refusals;
 	int32_t x_mm, y_mm; /* own, by the last update */
 	uint32_t heading;
-	uint32_t input_sequence, updates, update_bytes_largest, view_bytes_largest;
+	uint32_t input_sequence, input_waiting, updates, update_bytes_largest, view_bytes_largest;
 	uint32_t view_sequence, view_count, view_tick;
 	uint32_t gaps;  /* of ViewChange.sequence; must stay 0 */
 	uint32_t wrong; /* enters of known ids without looks, leaves of unknown ones */

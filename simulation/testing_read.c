@@ -46,6 +46,7 @@ static void read_update(
 	assert_int_equal(update->stay, c->stay);
 	if (!lost)
 		c->input_sequence = update->input_sequence;
+	c->input_waiting = update->input_waiting;
 	t->tick = update->tick;
 	for (size_t i = 0; i < update->n_entities; i++)
 		heard(c, update->entities[i], update->tick, lost);

@@ -168,6 +168,7 @@ uint32_t sim_update_step(struct sim_shard *s, struct sim_map *m, uint32_t slot)
 	at = wire_u32(at, 1, m->tick);
 	at = wire_u32(at, 2, p->applied_sequence);
 	at = wire_u32(at, 4, p->stay);
+	at = wire_u32(at, 5, p->input_waiting);
 	if (at + bytes <= end) {
 		at = copy_rows(m, &window, at);
 	} else {
