@@ -26,10 +26,12 @@
 #define SIM_COST_CROSSING  1500  /* an actor changes its cell */
 #define SIM_COST_CELL      5     /* a cell looked at */
 #define SIM_COST_COPY      8     /* a record copied into its cell */
+#define SIM_COST_SORT      4     /* an entity of a full cell, in each of two passes of sorting */
 #define SIM_COST_VIEW      100   /* an observer with something to compare */
 #define SIM_COST_ENTER     120   /* an actor told to an observer */
-#define SIM_COST_CANDIDATE 4     /* an actor looked at in a rescan */
+#define SIM_COST_CANDIDATE 4     /* an actor looked at, whether it is near */
+#define SIM_COST_WORD      2     /* a word of a known set */
 #define SIM_COST_UPDATE    400   /* an update of whole cells */
-#define SIM_COST_PICK      8     /* a known actor looked at in a crowd */
+#define SIM_COST_PICK      8     /* a record picked for an update in a crowd */
 
 #endif

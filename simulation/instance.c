@@ -7,6 +7,7 @@
 
 #include "common/check.h"
 #include "simulation/entity.h"
+#include "simulation/grain.h"
 #include "simulation/interest.h"
 #include "simulation/match/match.h"
 #include "simulation/monster.h"
@@ -14,6 +15,7 @@
 #include "simulation/random.h"
 #include "simulation/state.h"
 #include "simulation/trading.h"
+#include "simulation/update.h"
 
 /* Places on a map's ground: some, and one for each monster up to so many. */
 #define LOOT_SLOTS_MIN  64u
@@ -74,9 +76,11 @@ static void lay_out_map(struct layout *l, struct sim_map *m)
 {
 	size_t slots = m->slots, players = m->player_slots;
 
-	m->entities = take(l, slots * sizeof(*m->entities));                    /* E x 80 B */
-	m->players_table = take(l, players * sizeof(*m->players_table));        /* P x 432 B */
-	m->known = take(l, players * m->known_words * sizeof(*m->known));       /* P x E / 8 B */
+	m->entities = take(l, slots * sizeof(*m->entities));             /* E x 96 B */
+	m->players_table = take(l, players * sizeof(*m->players_table)); /* P x 432 B */
+	m->known = take(
+		l, players * m->known_words * sizeof(*m->known)); /* P x E / 8 B, in words of 64 for
+								     each of tick_hz classes */
 	m->npcs = take(l, (size_t)m->npc_slots * sizeof(*m->npcs));             /* N x 40 B */
 	m->monsters = take(l, (size_t)m->monster_slots * sizeof(*m->monsters)); /* M x 16 B */
 	m->lairs = take(l, (size_t)m->monster_slots * sizeof(*m->lairs));       /* M x 20 B */
@@ -86,20 +90,26 @@ static void lay_out_map(struct layout *l, struct sim_map *m)
 	m->commits = take(l, (size_t)m->commits_max * sizeof(*m->commits));     /* 2 P x 144 B */
 	m->commit_free = take(l, (size_t)m->commits_max * sizeof(*m->commit_free)); /* 2 P x 4 B */
 	m->answered = take(l, (size_t)m->commits_max * sizeof(*m->answered));       /* 2 P x 4 B */
-	m->trades_memory = take(l, trade_table_bytes(m->player_slots));             /* P x 0.4 KiB */
-	m->loot = take(l, (size_t)m->loot_slots * sizeof(*m->loot));                /* L x 48 B */
-	m->coming = take(l, (size_t)m->loot_slots * sizeof(*m->coming));            /* L x 4 B */
-	m->fallen = take(l, slots * sizeof(*m->fallen));                            /* E x 4 B */
-	m->events = take(l, SIM_EVENTS_MAX * sizeof(*m->events));                   /* 40 KiB */
+	m->trades_memory = take(l, trade_table_bytes(m->player_slots));  /* P x 0.4 KiB */
+	m->loot = take(l, (size_t)m->loot_slots * sizeof(*m->loot));     /* L x 48 B */
+	m->coming = take(l, (size_t)m->loot_slots * sizeof(*m->coming)); /* L x 4 B */
+	m->fallen = take(l, slots * sizeof(*m->fallen));                 /* E x 4 B */
+	m->events = take(l, SIM_EVENTS_MAX * sizeof(*m->events));        /* 40 KiB */
 	m->cell_events =
 		take(l, (size_t)m->columns * m->rows * sizeof(*m->cell_events)); /* C x 8 B */
-	m->cells = take(l, (size_t)m->columns * m->rows * sizeof(*m->cells));    /* C x 16 B */
-	m->cell_bytes = take(l, slots * SIM_RECORD_MAX);                         /* E x 31 B */
+	m->cells = take(l, (size_t)m->columns * m->rows * sizeof(*m->cells));    /* C x 20 B */
+	m->cell_bytes = take(l, (slots + 1) * SIM_RECORD_STRIDE);                /* E x 32 B */
 	m->moved = take(l, slots * sizeof(*m->moved));                           /* E x 4 B */
 	m->free_slots = take(l, players * sizeof(*m->free_slots));               /* P x 4 B */
 	m->order = take(l, players * sizeof(*m->order));                         /* P x 4 B */
-	m->picked = take(l, slots * sizeof(*m->picked));                         /* E x 4 B */
-	m->actions = take(l, (size_t)m->actions_max * sizeof(*m->actions));      /* 2 P x 16 B */
+	m->open_cells =
+		take(l, (size_t)m->columns * m->rows * sizeof(*m->open_cells)); /* C x 4 B */
+	m->grains = take(l, (slots / SIM_GRAIN_MIN + 1) * sizeof(*m->grains));  /* E x 0.5 B */
+	m->grain_starts =
+		take(l, sim_grain_starts_max(m->slots) * sizeof(*m->grain_starts)); /* E x 8.3 B */
+	m->laid = take(l, slots * sizeof(*m->laid));                                /* E x 4 B */
+	m->fresh = take(l, slots * sizeof(*m->fresh));                              /* E x 4 B */
+	m->actions = take(l, (size_t)m->actions_max * sizeof(*m->actions));         /* 2 P x 16 B */
 	if (m->match.rule) {
 		m->match.state = take(l, m->match.rule->state_bytes); /* the rule's own */
 		m->match.results =
@@ -139,7 +149,11 @@ static void size_map(struct sim_map *m, const struct sw_ground *ground)
 			(m->monster_slots < LOOT_SLOTS_MORE ? m->monster_slots : LOOT_SLOTS_MORE);
 	m->commits_max = 2 * m->player_slots;
 	m->slots = m->player_slots + m->npc_slots + m->monster_slots + m->loot_slots;
-	m->known_words = (m->slots + 63) / 64;
+	m->grain_scale = (uint32_t)((1ull << 32) / cell_mm);
+	m->classes = sim_refresh_period(m);
+	m->class_scale = ((1ull << 40) + m->classes - 1) / m->classes;
+	m->class_words = ((m->slots + m->classes - 1) / m->classes + 63) / 64;
+	m->known_words = m->classes * m->class_words;
 	m->actions_max = 2 * m->player_slots;
 	m->period_ns = NS_PER_S / config->tick_hz;
 }

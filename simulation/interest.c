@@ -35,6 +35,12 @@ void sim_interest_pend(struct sim_map *m, uint32_t observer, uint32_t slot)
 	p->pending[p->pending_count++] = slot;
 }
 
+/* A player who has to be told of each that comes and goes. */
+static bool is_open(const struct sim_map *m, uint32_t slot)
+{
+	return slot < m->player_slots && !m->players_table[slot].crowded;
+}
+
 static void cell_unlink(struct sim_map *m, struct sim_entity *e)
 {
 	struct sim_cell *cell = &m->cells[e->cell];
@@ -46,6 +52,7 @@ static void cell_unlink(struct sim_map *m, struct sim_entity *e)
 	if (e->cell_next != SIM_NONE)
 		m->entities[e->cell_next].cell_prev = e->cell_prev;
 	cell->count--;
+	m->open_cells[e->cell] -= is_open(m, (uint32_t)(e - m->entities));
 }
 
 static void cell_link(struct sim_map *m, uint32_t slot, uint32_t at)
@@ -59,26 +66,31 @@ static void cell_link(struct sim_map *m, uint32_t slot, uint32_t at)
 		m->entities[cell->head].cell_prev = slot;
 	cell->head = slot;
 	cell->count++;
+	m->open_cells[at] += is_open(m, slot);
+}
+
+void sim_interest_crowd(struct sim_map *m, uint32_t observer, bool crowded)
+{
+	struct sim_player *p = sim_player(m, observer);
+
+	m->open_cells[m->entities[observer].cell] += p->crowded - crowded;
+	p->crowded = crowded;
+	p->rescan = true;
 }
 
 /* Everyone in a cell whose sight of the slot changes, and the other way round. */
 static void look_again(struct sim_map *m, uint32_t slot, uint32_t at)
 {
 	const struct sim_cell *cell = &m->cells[at];
-	bool observer = slot < m->player_slots;
+	bool observer = is_open(m, slot) && !sim_player(m, slot)->rescan;
 
-	if (cell->count > SIM_DENSE_CELL) {
-		/* Who sees this cell is crowded and compares its whole view twice a second
-		 * anyway; so one that comes or goes does not cost a visit to each. */
-		if (observer)
-			sim_player(m, slot)->rescan = true;
+	if (!observer && !m->open_cells[at])
 		return;
-	}
 	sim_work(m, cell->count * SIM_COST_CANDIDATE);
 	for (uint32_t other = cell->head; other != SIM_NONE; other = m->entities[other].cell_next) {
 		if (other == slot)
 			continue;
-		if (other < m->player_slots)
+		if (is_open(m, other))
 			sim_interest_pend(m, other, slot);
 		if (observer)
 			sim_interest_pend(m, slot, other);
@@ -105,6 +117,15 @@ void sim_interest_move(struct sim_map *m, uint32_t slot, uint32_t cell)
 	uint32_t from = e->cell;
 	struct sim_window old = {0}, new = {0};
 
+	if (slot < m->player_slots && from == SIM_NONE && cell != SIM_NONE) {
+		/* One that appears in a crowd is crowded from the start. */
+		new = sim_window_of(m, cell);
+		sim_player(m, slot)->crowded =
+			sim_window_count(m, &new) > sim_player(m, slot)->view_max;
+		sim_player(m, slot)->compared_beat = m->beat;
+	}
+	if (slot < m->player_slots && sim_player(m, slot)->crowded)
+		sim_player(m, slot)->rescan = true;
 	if (from != SIM_NONE) {
 		old = sim_window_of(m, from);
 		cell_unlink(m, e);

@@ -65,8 +65,13 @@ static inline uint32_t sim_distance_bucket(
 uint32_t sim_window_count(const struct sim_map *m, const struct sim_window *w);
 
 /* Moves the slot's entity to a cell, SIM_NONE for off the map, and makes all whose view of it may
- * have changed look again, itself too. */
+ * have changed look again, itself too. Cells in which everyone is crowded are passed over, so that
+ * a step costs little in a crowd. */
 void sim_interest_move(struct sim_map *m, uint32_t slot, uint32_t cell);
+
+/* Sets whether a player, who is on the map, is crowded: who is compares its whole view twice a
+ * second and need not be told of each that comes and goes. Makes it compare now. */
+void sim_interest_crowd(struct sim_map *m, uint32_t observer, bool crowded);
 
 /* Makes an observer check an entity when its view is next compared. */
 void sim_interest_pend(struct sim_map *m, uint32_t observer, uint32_t slot);

@@ -1,47 +1,93 @@
 /* Stage 7: interest management and movement deltas. What changed is encoded, once an entity, and
  * follows its cell; each cell's records are laid out, row by row; then each player's view is
  * compared and told, and the blows that it sees. */
+#include "common/check.h"
 #include "simulation/entity.h"
 #include "simulation/events.h"
+#include "simulation/grain.h"
 #include "simulation/interest.h"
 #include "simulation/state.h"
 #include "simulation/update.h"
 #include "simulation/view.h"
 
-static bool refresh_due(const struct sim_map *m, uint32_t slot)
+/* One entity of the cell that is being laid out. */
+static inline void lay_out(struct sim_map *m, uint32_t slot, bool grain)
 {
-	uint32_t period = sim_refresh_period(m);
+	const struct sim_entity *e = &m->entities[slot];
+	bool fresh = m->beat - e->changed_beat <= SIM_REPEAT_TICKS;
 
-	return slot % period == m->beat % period;
+	if (slot < m->player_slots)
+		m->order[m->order_count++] = slot;
+	if (grain && fresh)
+		m->fresh[m->lay.fresh++] = slot;
+	if (!fresh && !sim_refresh_due(m, slot))
+		return;
+	memcpy(m->cell_bytes + m->cell_used, e->record, SIM_RECORD_STRIDE);
+	m->cell_used += e->record_bytes;
 }
 
-/* Lays out a cell's records; m->quota is the entity to go on with, SIM_NONE at the start of a cell.
- * Returns false when the slice ends within the cell. */
-static bool lay_out_cell(struct sim_map *m, struct sim_cell *cell, struct sim_slice *slice)
+/* A cell of few, in the order of its list; false when the slice ends within. */
+static bool lay_out_list(struct sim_map *m, struct sim_cell *cell, struct sim_slice *slice)
 {
-	uint32_t slot = m->quota;
+	uint32_t slot = m->lay.slot == SIM_NONE ? cell->head : m->lay.slot;
 
-	if (slot == SIM_NONE) {
-		cell->offset = m->cell_used;
-		slot = cell->head;
-		slice->left -= SIM_COST_CELL;
-	}
 	for (; slot != SIM_NONE; slot = m->entities[slot].cell_next) {
-		const struct sim_entity *e = &m->entities[slot];
-
 		if (slice->left <= 0) {
-			m->quota = slot;
+			m->lay.slot = slot;
 			return false;
 		}
 		slice->left -= SIM_COST_COPY;
-		if (slot < m->player_slots)
-			m->order[m->order_count++] = slot;
-		if (m->beat - e->changed_beat > SIM_REPEAT_TICKS && !refresh_due(m, slot))
-			continue;
-		memcpy(m->cell_bytes + m->cell_used, e->record, e->record_bytes);
-		m->cell_used += e->record_bytes;
+		lay_out(m, slot, false);
 	}
-	m->quota = SIM_NONE;
+	m->lay.slot = SIM_NONE;
+	return true;
+}
+
+/* A full cell, by sub-cells; false when the slice ends within. */
+static bool lay_out_grain(struct sim_map *m, struct sim_cell *cell, struct sim_slice *slice)
+{
+	struct sim_lay *lay = &m->lay;
+	const struct sim_grain *g;
+	const uint32_t *starts;
+	uint32_t subs, *fresh_starts;
+
+	if (!sim_grain_sort(m, cell, slice))
+		return false;
+	g = &m->grains[cell->grain - 1];
+	subs = 1u << 2 * g->shift;
+	starts = &m->grain_starts[g->starts];
+	fresh_starts = &m->grain_starts[g->fresh_starts];
+	while (lay->sub < subs) {
+		if (lay->at == starts[lay->sub])
+			fresh_starts[lay->sub] = lay->fresh;
+		for (; lay->at < starts[lay->sub + 1]; lay->at++) {
+			if (slice->left <= 0)
+				return false;
+			slice->left -= SIM_COST_COPY;
+			lay_out(m, m->laid[lay->at], true);
+		}
+		lay->sub++;
+	}
+	fresh_starts[subs] = lay->fresh;
+	lay->used += cell->count;
+	lay->sub = 0;
+	DCHECK(lay->at == lay->used && lay->slot == SIM_NONE);
+	return true;
+}
+
+/* Lays out a cell's records; returns false when the slice ends within the cell. */
+static bool lay_out_cell(struct sim_map *m, struct sim_cell *cell, struct sim_slice *slice)
+{
+	if (!m->lay.within) {
+		cell->offset = m->cell_used;
+		cell->grain = 0;
+		slice->left -= SIM_COST_CELL;
+		m->lay.within = true;
+	}
+	if (!(cell->count < SIM_GRAIN_MIN ? lay_out_list(m, cell, slice)
+					  : lay_out_grain(m, cell, slice)))
+		return false;
+	m->lay.within = false;
 	cell->bytes = m->cell_used - cell->offset;
 	return true;
 }
@@ -58,7 +104,7 @@ bool sim_stage_interest(struct sim_shard *s, struct sim_map *m, struct sim_slice
 			m->moved_count = 0;
 			m->cell_used = 0;
 			m->order_count = 0;
-			m->quota = SIM_NONE;
+			sim_grain_begin(m);
 			m->step = CELLS;
 			m->cursor = 0;
 			break;

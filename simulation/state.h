@@ -59,8 +59,10 @@
 #define SIM_CELLS_MAX          65536u
 #define SIM_REPEAT_TICKS       4u  /* an entity is sent for so many ticks after its last change */
 #define SIM_RECORD_MAX         31u /* bytes: tag and length 2, id 6, x 6, y 6, heading 4, moving 6 */
-#define SIM_VIEW_MAX           1000u              /* most actors in one player's view */
-#define SIM_DENSE_CELL         (SIM_VIEW_MAX + 1) /* who sees such a cell is crowded, see view.c */
+#define SIM_RECORD_STRIDE      (SIM_RECORD_MAX + 1) /* copied at once, with its length */
+#define SIM_RECORD_USUAL       23u   /* bytes: guesses are made by it, nothing depends on it */
+#define SIM_VIEW_MAX           1000u /* most actors in one player's view */
+#define SIM_GRAIN_MIN          32u   /* entities of a cell that gets a grain, grain.h */
 #define SIM_PENDING_MAX        24u
 #define SIM_VIEW_CHANGE_MAX    4000u /* bytes of one ViewChange */
 #define SIM_RELIABLE_SLOTS_MAX 256u  /* slots (16 KiB) of one player in the shard's queue */
@@ -75,22 +77,27 @@ enum sim_kind {
 	SIM_LOOT
 }; /* ActorKind of client.proto */
 
+/* The record first, and beside it what is asked of an entity many times a tick: one or two cache
+ * lines. */
 struct sim_entity {
+	_Alignas(32) uint8_t record[SIM_RECORD_MAX]; /* as WorldUpdate.entities, encoded when it
+							changed */
+	uint8_t record_bytes;
 	int32_t x_mm, y_mm;
-	uint32_t wire_id; /* generation * slots + slot + 1: never the same within days */
-	uint32_t cell;    /* SIM_NONE: not on the map */
-	uint32_t cell_next, cell_prev;
+	uint32_t cell; /* SIM_NONE: not on the map */
+	uint32_t cell_next;
 	uint32_t changed_beat; /* the map's beat of the last change */
-	uint32_t known_by;     /* players whose known set has it; the slot is not free before 0 */
-	uint32_t generation;
-	uint32_t looks_beat; /* when its looks arrived; 0: it has had them from the start */
+	uint32_t wire_id;      /* generation * slots + slot + 1: never the same within days */
 	uint32_t moving_mm_per_s;
 	uint16_t heading;
 	uint8_t kind; /* enum sim_kind */
 	bool moved;   /* it is in the map's moved list */
-	uint8_t record_bytes;
-	uint8_t record[SIM_RECORD_MAX]; /* as WorldUpdate.entities, encoded when it changed */
+	uint32_t cell_prev;
+	uint32_t known_by; /* players whose known set has it; the slot is not free before 0 */
+	uint32_t generation;
+	uint32_t looks_beat; /* when its looks arrived; 0: it has had them from the start */
 };
+_Static_assert(sizeof(struct sim_entity) == 96, "a record lies within one cache line");
 
 enum sim_player_state {
 	SIM_PLAYER_FREE,
@@ -149,10 +156,11 @@ struct sim_player {
 	uint32_t life_next, lazy_next;
 	uint32_t leave_reason, disconnect_mode;
 	uint32_t told_sequence; /* applied_sequence of the last update sent */
-	uint32_t view_sequence, view_max, known_count, rotate; /* where in a crowd to go on */
+	uint32_t view_sequence, view_max, known_count, rotate; /* bit of the known set: update.c */
 	/* Who is known and got looks since renew_floor is told again, from slot renew_cursor on;
 	 * more came since renew_next. 0: nothing to do. */
 	uint32_t renew_floor, renew_cursor, renew_next;
+	uint32_t compared_beat; /* when it compared last while it was crowded */
 	uint32_t pending_count;
 	uint32_t pending[SIM_PENDING_MAX]; /* slots that may have come into view or left it */
 	uint64_t character_id, epoch;
@@ -295,6 +303,7 @@ struct sim_cell {
 	uint32_t head; /* first slot, SIM_NONE */
 	uint32_t count;
 	uint32_t offset, bytes; /* of its records in map->cell_bytes, this tick */
+	uint32_t grain;         /* its place in map->grains + 1, 0: it holds few; this tick */
 };
 
 struct sim_action {
@@ -338,6 +347,16 @@ struct sim_match {
 	uint32_t cursor; /* players are sent home from this slot on */
 };
 
+/* Where the lay-out of cells is (stage_interest.c, grain.h). */
+struct sim_lay {
+	bool within;             /* a cell */
+	uint32_t phase;          /* of sorting it: grain.c */
+	uint32_t slot;           /* the entity to go on with; SIM_NONE: from the start, or none */
+	uint32_t at, sub;        /* in map->laid, and which sub-cell */
+	uint32_t used, fresh;    /* of map->laid, map->fresh */
+	uint32_t grains, starts; /* of map->grains, map->grain_starts */
+};
+
 struct sim_map {
 	struct sim_shard *shard;
 	struct config_map config;
@@ -349,9 +368,12 @@ struct sim_map {
 	struct sw_move_map rules;
 	uint32_t cell_mm, margin_mm, columns, rows;
 	uint32_t bucket_scale; /* of sim_distance_bucket: 2^32 * SIM_BUCKETS / reach */
+	uint32_t grain_scale;  /* 2^32 / cell_mm */
 	uint32_t player_slots, npc_slots, monster_slots, loot_slots, slots;
-	uint32_t known_words; /* 64-bit words of one known set */
-	uint32_t players;     /* joining, present */
+	uint32_t classes, class_words; /* of a known set: as many words for each class */
+	uint64_t class_scale;          /* 2^40 / classes, rounded up: a division without one */
+	uint32_t known_words;          /* 64-bit words of one known set: classes * class_words */
+	uint32_t players;              /* joining, present */
 	uint64_t random;
 	uint64_t period_ns, due_ns;
 	uint32_t tick;    /* the client's tick number: counts skipped ones too */
@@ -368,6 +390,7 @@ struct sim_map {
 	uint64_t stage_cycles[SIM_STAGES];
 	uint32_t quota;     /* of the running stage */
 	uint32_t cell_used; /* bytes of cell_bytes */
+	struct sim_lay lay;
 	int64_t script_left_ns;
 	uint32_t work_ns; /* of the unit of work under way, beyond its fixed cost; see sim_work */
 
@@ -400,7 +423,7 @@ struct sim_map {
 	uint32_t *fallen; /* [slots]: monsters and loot that are to vanish in the next stage 1 */
 	uint32_t fallen_count;
 	struct sim_cell *cells; /* [columns * rows] */
-	uint8_t *cell_bytes;    /* [slots * SIM_RECORD_MAX] */
+	uint8_t *cell_bytes;    /* [(slots + 1) * SIM_RECORD_STRIDE] */
 	uint32_t *moved;        /* [slots]: entities that changed this tick */
 	uint32_t moved_count;
 	uint32_t *free_slots; /* [player_slots]: a queue, so that a slot rests as long as it can */
@@ -408,8 +431,11 @@ struct sim_map {
 	uint32_t
 		*order; /* [player_slots]: players by cell, this tick; neighbours share the cache */
 	uint32_t order_count;
-	uint32_t *picked; /* [slots]: pick_serial of the last update it was picked for */
-	uint32_t pick_serial;
+	uint32_t *open_cells;     /* [columns * rows]: players in it who are not crowded */
+	struct sim_grain *grains; /* [slots / SIM_GRAIN_MIN + 1] */
+	uint32_t *grain_starts;   /* [2 * (slots + slots / SIM_GRAIN_MIN + 2)] */
+	uint32_t *laid, *fresh;   /* [slots]: entities of cells with a grain, by sub-cell; of those
+				     the ones that changed lately */
 	struct sim_action *actions; /* [actions_max] */
 	uint32_t actions_max, action_head, action_count;
 	struct sim_list life, lazy, arrived;
@@ -484,9 +510,9 @@ static inline void sim_count(struct sim_shard *s, enum sim_counter counter, uint
 	counter_add(&s->counters[counter], n);
 }
 
-/* Work whose amount only those deep inside a unit know (places searched, observers visited) is added
- * to the map; whoever holds the slice takes it off after each unit, so that no unit counts as less
- * than it did. Between units it is 0. */
+/* Work whose amount only those deep inside a unit know (places searched, observers visited) is
+ * added to the map; whoever holds the slice takes it off after each unit, so that no unit counts as
+ * less than it did. Between units it is 0. */
 static inline void sim_work(struct sim_map *m, uint32_t ns)
 {
 	m->work_ns += ns;
@@ -527,9 +553,26 @@ static inline uint64_t *sim_known(const struct sim_map *m, uint32_t observer)
 	return m->known + (size_t)observer * m->known_words;
 }
 
+/* A known set has a bit an entity, in classes of those that are told again in the same tick
+ * (update.h): entity slot is bit slot / classes of class slot % classes. */
+static inline uint32_t sim_known_bit(const struct sim_map *m, uint32_t slot)
+{
+	uint32_t at = (uint32_t)(slot * m->class_scale >> 40);
+
+	return (slot - at * m->classes) * m->class_words * 64 + at;
+}
+
+/* The slot of a word's bit 0; those of the next bits follow in steps of m->classes. */
+static inline uint32_t sim_known_first(const struct sim_map *m, uint32_t word)
+{
+	return word % m->class_words * 64 * m->classes + word / m->class_words;
+}
+
 static inline bool sim_knows(const struct sim_map *m, uint32_t observer, uint32_t slot)
 {
-	return sim_known(m, observer)[slot / 64] >> (slot % 64) & 1;
+	uint32_t bit = sim_known_bit(m, slot);
+
+	return sim_known(m, observer)[bit / 64] >> (bit % 64) & 1;
 }
 
 /* Players are walked in cell order, so their records come from anywhere: fetch one a few ahead. */

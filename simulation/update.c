@@ -1,7 +1,7 @@
 #include "simulation/update.h"
 
 #include "common/check.h"
-#include "simulation/interest.h"
+#include "simulation/grain.h"
 #include "simulation/send.h"
 #include "simulation/wire.h"
 
@@ -32,120 +32,135 @@ static uint8_t *copy_rows(const struct sim_map *m, const struct sim_window *w, u
 	return at;
 }
 
-/* Copies a record unless this update has it. Returns false if it does not fit. */
-static bool pick(struct sim_map *m, uint32_t slot, uint8_t **at, const uint8_t *end)
+/* Copies a record. Returns false if it does not fit. */
+static inline bool pick(const struct sim_entity *e, uint8_t **at, const uint8_t *end)
 {
-	const struct sim_entity *e = &m->entities[slot];
-
-	if (m->picked[slot] == m->pick_serial)
-		return true;
 	if (*at + e->record_bytes > end)
 		return false;
-	memcpy(*at, e->record, e->record_bytes);
+	/* A copy of a fixed size is a quarter of the work; what is too much is written over. */
+	if (*at + SIM_RECORD_STRIDE <= end)
+		memcpy(*at, e->record, SIM_RECORD_STRIDE);
+	else
+		memcpy(*at, e->record, e->record_bytes);
 	*at += e->record_bytes;
-	m->picked[slot] = m->pick_serial;
 	return true;
 }
 
+/* Where a class of a known set ends, in bits; the last ends where the first begins. */
+static uint32_t class_end(const struct sim_map *m)
+{
+	uint32_t class = m->beat % m->classes;
+
+	return class + 1 < m->classes ? (class + 1) * m->class_words * 64 : 0;
+}
+
 /* Known entities that are told again in this tick, changed or not: those that an update of whole
- * cells would tell (sim_refresh_period), so that nobody waits longer when the kind of update
- * changes from tick to tick. view_max leaves room for all of them; should it not suffice, the next
- * time begins with who was left out. */
-static void pick_due(struct sim_map *m, uint32_t observer, uint8_t **at, const uint8_t *end)
+ * cells would tell (sim_refresh_due), so that nobody waits longer when the kind of update changes
+ * from tick to tick. They lie side by side in the known set; p->rotate is where the last update
+ * ended, at the end of the class before unless there was no room for all: then who was left out
+ * comes first. view_max leaves a third of the room, so that is made up for in a tick or two.
+ * Returns whether all fitted. */
+static bool pick_due(struct sim_map *m, uint32_t observer, uint8_t **at, const uint8_t *end)
 {
 	struct sim_player *p = sim_player(m, observer);
 	const uint64_t *known = sim_known(m, observer);
-	uint32_t period = sim_refresh_period(m), first = p->rotate < m->known_words ? p->rotate : 0;
-	uint64_t every = 0;
+	uint32_t word = p->rotate / 64, end_word = class_end(m) / 64;
+	/* Both alike: all of them, as where there is but one class. */
+	uint32_t words = word < end_word ? end_word - word : end_word + m->known_words - word;
+	uint64_t bits = UINT64_MAX << p->rotate % 64;
 
-	for (uint32_t bit = 0; bit < 64; bit += period)
-		every |= 1ull << bit;
-	for (uint32_t n = 0, word = first; n < m->known_words; n++) {
-		/* the first bit of the word whose slot has its turn */
-		uint32_t bit = (m->beat % period + period - word * 64 % period) % period;
-		uint64_t bits = bit < 64 ? known[word] & every << bit : 0;
+	for (; words; words--) {
+		uint32_t first = sim_known_first(m, word);
 
-		for (; bits; bits &= bits - 1) {
-			uint32_t slot = word * 64 + (uint32_t)__builtin_ctzll(bits);
+		for (bits &= known[word]; bits; bits &= bits - 1) {
+			uint32_t bit = (uint32_t)__builtin_ctzll(bits);
+			const struct sim_entity *e = &m->entities[first + bit * m->classes];
 
-			if (m->entities[slot].cell != SIM_NONE && !pick(m, slot, at, end)) {
-				p->rotate = word;
-				return;
+			if (e->cell != SIM_NONE && !pick(e, at, end)) {
+				p->rotate = word * 64 + bit;
+				return false;
 			}
 		}
 		word = word + 1 < m->known_words ? word + 1 : 0;
+		bits = UINT64_MAX;
 	}
+	p->rotate = class_end(m);
+	return true;
 }
 
-/* Known entities that changed lately, and how far they are. */
+#define GATHERED_MAX 1024u
+
+/* Entities that changed lately, and how far they are. */
 struct fresh {
 	uint32_t count;
-	uint32_t slot[SIM_VIEW_MAX];
-	uint8_t bucket[SIM_VIEW_MAX];
+	uint32_t slot[GATHERED_MAX];
+	uint8_t bucket[GATHERED_MAX];
 	uint32_t bytes[SIM_BUCKETS]; /* of their records, by distance */
 };
 
-static inline void gather_one(
-	const struct sim_map *m, const struct sim_entity *self, uint32_t slot, struct fresh *fresh)
-{
-	const struct sim_entity *e = &m->entities[slot];
-	uint32_t bucket;
-
-	if (e->cell == SIM_NONE || m->beat - e->changed_beat > SIM_REPEAT_TICKS ||
-		m->picked[slot] == m->pick_serial)
-		return;
-	DCHECK(fresh->count < SIM_VIEW_MAX);
-	bucket = sim_distance_bucket(m, self, e);
-	fresh->slot[fresh->count] = slot;
-	fresh->bucket[fresh->count++] = (uint8_t)bucket;
-	fresh->bytes[bucket] += e->record_bytes;
-}
-
-/* By the cells in sight where they hold few, else by the known set. Who is not crowded knows all in
- * sight, or is being told: its known set, cold memory for every observer, need not be read. */
-static void gather(
-	struct sim_map *m, uint32_t observer, const struct sim_window *window, struct fresh *fresh)
+/* Those of `gathered` in buckets [low, high) that the observer knows and that this update does not
+ * have. Who is not crowded knows all in sight, or is being told: its known set, cold memory for
+ * every observer, need not be read. */
+static void sift(const struct sim_map *m, uint32_t observer, const uint32_t *gathered,
+	uint32_t count, uint32_t low, uint32_t high, struct fresh *fresh)
 {
 	const struct sim_entity *self = &m->entities[observer];
-	const uint64_t *known = sim_known(m, observer);
-	bool crowded = sim_player(m, observer)->crowded;
+	bool crowded = m->players_table[observer].crowded;
 
 	fresh->count = 0;
-	memset(fresh->bytes, 0, sizeof(fresh->bytes));
-	if (sim_window_count(m, window) <= (crowded ? m->known_words : SIM_VIEW_MAX)) {
-		for (uint32_t row = window->row0; row <= window->row1; row++) {
-			uint32_t cell = row * m->columns + window->column0;
+	memset(&fresh->bytes[low], 0, (high - low) * sizeof(fresh->bytes[0]));
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t slot = gathered[i];
+		const struct sim_entity *e = &m->entities[slot];
+		uint32_t bucket = sim_distance_bucket(m, self, e);
 
-			for (; cell <= row * m->columns + window->column1; cell++)
-				for (uint32_t slot = m->cells[cell].head; slot != SIM_NONE;
-					slot = m->entities[slot].cell_next)
-					if (!crowded || sim_knows(m, observer, slot))
-						gather_one(m, self, slot, fresh);
-		}
-		return;
+		if (bucket < low || bucket >= high || slot == observer ||
+			sim_refresh_due(m, slot) || (crowded && !sim_knows(m, observer, slot)))
+			continue;
+		fresh->slot[fresh->count] = slot;
+		fresh->bucket[fresh->count++] = (uint8_t)bucket;
+		fresh->bytes[bucket] += e->record_bytes;
 	}
-	for (uint32_t w = 0; w < m->known_words; w++)
-		for (uint64_t bits = known[w]; bits; bits &= bits - 1)
-			gather_one(m, self, w * 64 + (uint32_t)__builtin_ctzll(bits), fresh);
 }
 
-/* The nearest of those: their bytes by distance give the distance up to which all fit; the step
- * beyond fills what is left. */
-static void pick_nearest(struct sim_map *m, uint32_t observer, const struct sim_window *window,
+/* The nearest that changed: their bytes by distance give the distance up to which all fit; the step
+ * beyond fills what is left. Looks around in growing squares until there is no more room. Returns
+ * how many were looked at. */
+static uint32_t pick_nearest(struct sim_map *m, uint32_t observer, const struct sim_window *window,
 	uint8_t **at, const uint8_t *end)
 {
+	const struct sim_entity *self = &m->entities[observer];
+	uint32_t gathered[GATHERED_MAX], looked = 0, low = 0, want;
 	struct fresh fresh;
-	uint32_t room = (uint32_t)(end - *at), within = 0;
 
-	gather(m, observer, window, &fresh);
-	while (within < SIM_BUCKETS && fresh.bytes[within] <= room)
-		room -= fresh.bytes[within++];
-	for (uint32_t i = 0; i < fresh.count; i++)
-		if (fresh.bucket[i] < within)
-			pick(m, fresh.slot[i], at, end);
-	for (uint32_t i = 0; i < fresh.count; i++)
-		if (fresh.bucket[i] == within && !pick(m, fresh.slot[i], at, end))
-			return;
+	want = (uint32_t)(end - *at) / SIM_RECORD_USUAL * 5 / 4;
+	for (uint32_t high = sim_grain_guess(m, window, self->cell, want); low < SIM_BUCKETS;) {
+		uint32_t count, room = (uint32_t)(end - *at), within = low;
+
+		count = sim_grain_gather(
+			m, window, self, sim_bucket_reach(m, high), true, gathered, GATHERED_MAX);
+		looked += count;
+		if (count == GATHERED_MAX && high - low > 1) { /* maybe not the nearest */
+			high = low + (high - low) / 2;
+			continue;
+		}
+		sift(m, observer, gathered, count, low, high, &fresh);
+		while (within < high && fresh.bytes[within] <= room)
+			room -= fresh.bytes[within++];
+		for (uint32_t i = 0; i < fresh.count; i++)
+			if (fresh.bucket[i] < within)
+				pick(&m->entities[fresh.slot[i]], at, end);
+		if (within < high) {
+			for (uint32_t i = 0; i < fresh.count; i++)
+				if (fresh.bucket[i] == within &&
+					!pick(&m->entities[fresh.slot[i]], at, end))
+					break;
+			break;
+		}
+		low = high;
+		high = high * 2 < SIM_BUCKETS ? high * 2 : SIM_BUCKETS;
+	}
+	return looked;
 }
 
 uint32_t sim_update_step(struct sim_shard *s, struct sim_map *m, uint32_t slot)
@@ -163,21 +178,24 @@ uint32_t sim_update_step(struct sim_shard *s, struct sim_map *m, uint32_t slot)
 	 * that fall into it. */
 	if (p->owed & SIM_OWE_JOINED)
 		return SIM_COST_SLOT;
-	if (!bytes && p->told_sequence == p->applied_sequence)
+	if (!bytes && p->told_sequence == p->applied_sequence) {
+		p->rotate = class_end(m);
 		return SIM_COST_SLOT;
+	}
 	at = wire_u32(at, 1, m->tick);
 	at = wire_u32(at, 2, p->applied_sequence);
 	at = wire_u32(at, 4, p->stay);
 	at = wire_u32(at, 5, p->input_waiting);
 	if (at + bytes <= end) {
 		at = copy_rows(m, &window, at);
+		p->rotate = class_end(m);
 	} else {
-		m->pick_serial++;
-		pick(m, slot, &at, end);
-		pick_due(m, slot, &at, end);
-		pick_nearest(m, slot, &window, &at, end);
+		pick(self, &at, end);
+		if (pick_due(m, slot, &at, end))
+			cost += pick_nearest(m, slot, &window, &at, end) * SIM_COST_CANDIDATE;
 		sim_count(s, SIM_UPDATES_PICKED, 1);
-		cost += p->known_count * SIM_COST_PICK + m->known_words;
+		cost += m->class_words * SIM_COST_SLOT +
+			(uint32_t)(at - start) / SIM_RECORD_USUAL * SIM_COST_PICK;
 	}
 	DCHECK(at <= end);
 	if (sim_send_unreliable(s, m, slot, SW_CHANNEL_WORLD, (uint32_t)(at - start))) {

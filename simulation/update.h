@@ -10,11 +10,17 @@
 
 #include "simulation/state.h"
 
-/* An entity at rest is told again within a second of the last time, in a tick of its slot's own:
- * where slot and beat are alike modulo this. */
+/* An entity at rest is told again within a second of the last time, in a tick of its class's own:
+ * slot and beat are alike modulo this. */
 static inline uint32_t sim_refresh_period(const struct sim_map *m)
 {
 	return m->config.tick_hz > 1 ? m->config.tick_hz - 1 : 1;
+}
+
+/* Whether this is that tick; map->classes is the period. */
+static inline bool sim_refresh_due(const struct sim_map *m, uint32_t slot)
+{
+	return slot % m->classes == m->beat % m->classes;
 }
 
 /* Builds and sends; nothing is sent when nothing near changed and no input was applied. Returns

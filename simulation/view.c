@@ -1,6 +1,7 @@
 #include "simulation/view.h"
 
 #include "common/check.h"
+#include "simulation/grain.h"
 #include "simulation/interest.h"
 #include "simulation/send.h"
 #include "simulation/wire.h"
@@ -38,8 +39,11 @@ void sim_view_forget(struct sim_map *m, uint32_t slot)
 
 	sim_work(m, m->known_words + sim_player(m, slot)->known_count * SIM_COST_CANDIDATE);
 	for (uint32_t w = 0; w < m->known_words; w++) {
+		uint32_t first = sim_known_first(m, w);
+
 		for (uint64_t bits = known[w]; bits; bits &= bits - 1)
-			m->entities[w * 64 + (uint32_t)__builtin_ctzll(bits)].known_by--;
+			m->entities[first + (uint32_t)__builtin_ctzll(bits) * m->classes]
+				.known_by--;
 		known[w] = 0;
 	}
 	sim_player(m, slot)->known_count = 0;
@@ -47,8 +51,10 @@ void sim_view_forget(struct sim_map *m, uint32_t slot)
 
 static void forget_one(struct sim_map *m, uint32_t observer, uint32_t slot)
 {
+	uint32_t bit = sim_known_bit(m, slot);
+
 	DCHECK(sim_knows(m, observer, slot));
-	sim_known(m, observer)[slot / 64] &= ~(1ull << (slot % 64));
+	sim_known(m, observer)[bit / 64] &= ~(1ull << bit % 64);
 	m->entities[slot].known_by--;
 	sim_player(m, observer)->known_count--;
 }
@@ -60,14 +66,19 @@ void sim_view_renew(struct sim_map *m, uint32_t slot)
 	m->entities[slot].looks_beat = m->beat;
 	for (uint32_t row = window.row0; row <= window.row1; row++) {
 		for (uint32_t column = window.column0; column <= window.column1; column++) {
-			const struct sim_cell *cell = &m->cells[row * m->columns + column];
+			uint32_t at = row * m->columns + column;
+			const struct sim_cell *cell = &m->cells[at];
 			uint32_t other = cell->head;
 
+			if (!m->open_cells[at])
+				continue;
 			sim_work(m, SIM_COST_CELL + cell->count * SIM_COST_CANDIDATE);
 			for (; other != SIM_NONE; other = m->entities[other].cell_next) {
 				struct sim_player *p = sim_player(m, other);
 
-				if (other >= m->player_slots || !sim_knows(m, other, slot))
+				/* Who is crowded looks for them itself, see compared(). */
+				if (other >= m->player_slots || p->crowded ||
+					!sim_knows(m, other, slot))
 					continue;
 				if (!p->renew_floor)
 					p->renew_floor = m->beat;
@@ -132,9 +143,11 @@ static bool write_enter(const struct sim_map *m, uint32_t slot, struct change *c
 
 static bool tell_enter(struct sim_map *m, uint32_t observer, uint32_t slot, struct change *c)
 {
+	uint32_t bit = sim_known_bit(m, slot);
+
 	if (!write_enter(m, slot, c))
 		return false;
-	sim_known(m, observer)[slot / 64] |= 1ull << (slot % 64);
+	sim_known(m, observer)[bit / 64] |= 1ull << bit % 64;
 	m->entities[slot].known_by++;
 	sim_player(m, observer)->known_count++;
 	return true;
@@ -150,14 +163,17 @@ static void tell_looks(struct sim_map *m, uint32_t observer, struct change *c)
 	uint64_t bits = known[w] & UINT64_MAX << (p->renew_cursor % 64);
 
 	for (;;) {
+		uint32_t first = sim_known_first(m, w);
+
 		for (; bits; bits &= bits - 1) {
-			uint32_t slot = w * 64 + (uint32_t)__builtin_ctzll(bits);
+			uint32_t bit = (uint32_t)__builtin_ctzll(bits);
+			uint32_t slot = first + bit * m->classes;
 			const struct sim_entity *e = &m->entities[slot];
 
 			if (e->cell == SIM_NONE || e->looks_beat < p->renew_floor)
 				continue;
 			if (!write_enter(m, slot, c)) {
-				p->renew_cursor = slot;
+				p->renew_cursor = w * 64 + bit;
 				return;
 			}
 		}
@@ -169,39 +185,81 @@ static void tell_looks(struct sim_map *m, uint32_t observer, struct change *c)
 	p->renew_cursor = p->renew_next = 0;
 }
 
-/* How near one must be in a crowd: all in buckets below *within fit view_max. Also counts those
- * within that are not in view yet. */
-static void crowd_limits(struct sim_map *m, uint32_t observer, const struct sim_window *window,
-	uint32_t *within, uint32_t *newcomers)
+#define GATHERED_MAX 4096u
+
+/* Who is near and not in view yet, the nearest first when sorted. */
+struct newcomers {
+	uint32_t count;
+	uint32_t slot[GATHERED_MAX];
+	uint8_t bucket[GATHERED_MAX];
+	uint32_t starts[SIM_BUCKETS]; /* of each bucket in order[] */
+	uint32_t order[GATHERED_MAX];
+};
+
+/* How near one must be to be seen: all in buckets below *within fit view_max, or are all in sight.
+ * Looks around in growing squares until there are more. Returns how many were looked at. */
+static uint32_t look_around(struct sim_map *m, uint32_t observer, const struct sim_window *window,
+	uint32_t *within, struct newcomers *new)
 {
-	uint32_t all[SIM_BUCKETS] = {0}, unknown[SIM_BUCKETS] = {0}, sum = 0;
+	uint32_t all[SIM_BUCKETS] = {0}, gathered[GATHERED_MAX], sum = 0, low = 0, looked = 0;
 	const struct sim_entity *self = &m->entities[observer];
+	uint32_t view_max = sim_player(m, observer)->view_max;
+	uint32_t high = sim_grain_guess(m, window, self->cell, view_max + view_max / 8 + 1);
 
-	for (uint32_t row = window->row0; row <= window->row1; row++) {
-		for (uint32_t column = window->column0; column <= window->column1; column++) {
-			uint32_t other = m->cells[row * m->columns + column].head;
+	new->count = 0;
+	memset(new->starts, 0, sizeof(new->starts));
+	while (low < SIM_BUCKETS && sum <= view_max) {
+		uint32_t count = sim_grain_gather(
+			m, window, self, sim_bucket_reach(m, high), false, gathered, GATHERED_MAX);
 
-			for (; other != SIM_NONE; other = m->entities[other].cell_next) {
-				uint32_t bucket;
-
-				if (other == observer)
-					continue;
-				bucket = sim_distance_bucket(m, self, &m->entities[other]);
-				all[bucket]++;
-				unknown[bucket] += !sim_knows(m, observer, other);
-			}
+		looked += count;
+		if (count == GATHERED_MAX && high - low > 1) { /* maybe not the nearest */
+			high = low + (high - low) / 2;
+			continue;
 		}
+		for (uint32_t i = 0; i < count; i++) {
+			uint32_t other = gathered[i];
+			uint32_t bucket = sim_distance_bucket(m, self, &m->entities[other]);
+
+			if (bucket < low || bucket >= high || other == observer)
+				continue;
+			all[bucket]++;
+			sum++;
+			if (sim_knows(m, observer, other) || new->count == GATHERED_MAX)
+				continue;
+			new->slot[new->count] = other;
+			new->bucket[new->count++] = (uint8_t)bucket;
+			new->starts[bucket]++;
+		}
+		low = high;
+		high = high * 3 / 2 + 1 < SIM_BUCKETS ? high * 3 / 2 + 1 : SIM_BUCKETS;
 	}
+	sum = 0;
 	*within = 0;
-	*newcomers = 0;
-	while (*within < SIM_BUCKETS && sum + all[*within] <= sim_player(m, observer)->view_max) {
-		sum += all[*within];
-		*newcomers += unknown[*within];
-		(*within)++;
-	}
+	while (*within < SIM_BUCKETS && sum + all[*within] <= view_max)
+		sum += all[(*within)++];
+	return looked;
 }
 
-/* Leaves of known entities that are out of the window, and in a crowd too far. */
+/* By distance: a counting sort. Returns how many are in buckets below within. */
+static uint32_t sort_newcomers(struct newcomers *new, uint32_t within)
+{
+	uint32_t sum = 0, near = 0;
+
+	for (uint32_t b = 0; b < SIM_BUCKETS; b++) {
+		uint32_t count = new->starts[b];
+
+		if (b < within)
+			near += count;
+		new->starts[b] = sum;
+		sum += count;
+	}
+	for (uint32_t i = 0; i < new->count; i++)
+		new->order[new->starts[new->bucket[i]]++] = new->slot[i];
+	return near;
+}
+
+/* Leaves of known entities that are out of the window, or too far. */
 static bool rescan_leaves(struct sim_map *m, uint32_t observer, const struct sim_window *window,
 	uint32_t within, uint32_t newcomers, struct change *c)
 {
@@ -210,14 +268,15 @@ static bool rescan_leaves(struct sim_map *m, uint32_t observer, const struct sim
 	uint64_t *known = sim_known(m, observer);
 
 	for (uint32_t w = 0; w < m->known_words; w++) {
+		uint32_t first = sim_known_first(m, w);
+
 		for (uint64_t bits = known[w]; bits; bits &= bits - 1) {
-			uint32_t slot = w * 64 + (uint32_t)__builtin_ctzll(bits), bucket;
+			uint32_t slot = first + (uint32_t)__builtin_ctzll(bits) * m->classes;
 			const struct sim_entity *e = &m->entities[slot];
 
 			if (sim_window_has(m, window, e->cell)) {
-				if (!p->crowded)
-					continue;
-				bucket = sim_distance_bucket(m, self, e);
+				uint32_t bucket = sim_distance_bucket(m, self, e);
+
 				/* One that is a little too far stays, unless its place is needed.
 				 */
 				if (bucket < within ||
@@ -232,68 +291,33 @@ static bool rescan_leaves(struct sim_map *m, uint32_t observer, const struct sim
 	return true;
 }
 
-/* Enters of a cell's entities, nearer than bucket `below`. */
-static bool enter_cell(
-	struct sim_map *m, uint32_t observer, uint32_t cell, uint32_t below, struct change *c)
+/* Enters, the nearest first, below bucket `within`; the step beyond, which does not fit as a whole,
+ * fills what is left of view_max. */
+static bool rescan_enters(struct sim_map *m, uint32_t observer, uint32_t within,
+	const struct newcomers *new, struct change *c)
 {
 	const struct sim_player *p = sim_player(m, observer);
-	const struct sim_entity *self = &m->entities[observer];
+	uint32_t end = new->starts[within < SIM_BUCKETS ? within : SIM_BUCKETS - 1];
 
-	for (uint32_t slot = m->cells[cell].head; slot != SIM_NONE;
-		slot = m->entities[slot].cell_next) {
-		if (slot == observer || sim_knows(m, observer, slot))
-			continue;
-		if (p->known_count >= p->view_max)
-			return true;
-		if (p->crowded && sim_distance_bucket(m, self, &m->entities[slot]) >= below)
-			continue;
-		if (!tell_enter(m, observer, slot, c))
+	for (uint32_t i = 0; i < end && p->known_count < p->view_max; i++)
+		if (!tell_enter(m, observer, new->order[i], c))
 			return false;
-	}
 	return true;
 }
 
-/* Enters, the own cell first, then the ring around it, then the next. */
-static bool rescan_enters(struct sim_map *m, uint32_t observer, const struct sim_window *window,
-	uint32_t below, struct change *c)
-{
-	uint32_t own = m->entities[observer].cell;
-	int32_t column = (int32_t)(own % m->columns), row = (int32_t)(own / m->columns);
-
-	for (int32_t ring = 0; ring <= SIM_CELL_RADIUS; ring++) {
-		for (int32_t y = row - ring; y <= row + ring; y++) {
-			/* The top and bottom of a ring whole, else its two ends. */
-			int32_t stride = y == row - ring || y == row + ring || !ring ? 1 : 2 * ring;
-
-			if (y < (int32_t)window->row0 || y > (int32_t)window->row1)
-				continue;
-			for (int32_t x = column - ring; x <= column + ring; x += stride) {
-				if (x < (int32_t)window->column0 || x > (int32_t)window->column1)
-					continue;
-				if (!enter_cell(m, observer, (uint32_t)y * m->columns + (uint32_t)x,
-					    below, c))
-					return false;
-			}
-		}
-	}
-	return true;
-}
-
-static uint32_t rescan(struct sim_map *m, uint32_t observer, const struct sim_window *window,
-	uint32_t candidates, struct change *c)
+static uint32_t rescan(
+	struct sim_map *m, uint32_t observer, const struct sim_window *window, struct change *c)
 {
 	struct sim_player *p = sim_player(m, observer);
-	uint32_t within = SIM_BUCKETS, newcomers = 0;
+	uint32_t within, looked, near, known = p->known_count;
+	struct newcomers new;
 
 	p->pending_count = 0;
-	if (p->crowded)
-		crowd_limits(m, observer, window, &within, &newcomers);
-	/* The step that does not fit as a whole fills what is left of view_max. */
-	p->rescan = !(rescan_leaves(m, observer, window, within, newcomers, c) &&
-		      rescan_enters(m, observer, window, within, c) &&
-		      (!p->crowded || rescan_enters(m, observer, window, within + 1, c)));
-	return candidates * SIM_COST_CANDIDATE * (p->crowded ? 3 : 1) +
-	       m->known_words * SIM_COST_SLOT;
+	looked = look_around(m, observer, window, &within, &new);
+	near = sort_newcomers(&new, within);
+	p->rescan = !(rescan_leaves(m, observer, window, within, near, c) &&
+		      rescan_enters(m, observer, within, &new, c));
+	return (looked + known) * SIM_COST_CANDIDATE + m->known_words * SIM_COST_WORD;
 }
 
 static void compare_pending(
@@ -315,6 +339,19 @@ static void compare_pending(
 		}
 	}
 	p->pending_count = 0;
+}
+
+/* A crowded player is not told who got looks; it looks for all that got them since it compared
+ * last. */
+static void compared(struct sim_map *m, struct sim_player *p)
+{
+	uint32_t since = p->compared_beat ? p->compared_beat : 1;
+
+	if (!p->renew_floor)
+		p->renew_floor = since;
+	else if (!p->renew_next)
+		p->renew_next = since;
+	p->compared_beat = m->beat;
 }
 
 static void send_change(struct sim_shard *s, struct sim_map *m, uint32_t slot, struct change *c)
@@ -355,8 +392,8 @@ uint32_t sim_view_step(struct sim_shard *s, struct sim_map *m, uint32_t slot)
 	candidates = sim_window_count(m, &window) - 1;
 	crowded = candidates > p->view_max;
 	if (crowded != p->crowded) {
-		p->crowded = crowded;
-		p->rescan = true;
+		sim_interest_crowd(m, slot, crowded);
+		p->compared_beat = m->beat;
 	}
 
 	c.start = c.at = sim_send_begin(s, SW_MSG_VIEW_CHANGE);
@@ -365,7 +402,9 @@ uint32_t sim_view_step(struct sim_shard *s, struct sim_map *m, uint32_t slot)
 	c.at = wire_u32(c.at, 1, m->tick);
 	c.at = wire_u32(c.at, 2, p->view_sequence + 1);
 	if (p->rescan || due) {
-		cost += rescan(m, slot, &window, candidates, &c);
+		cost += rescan(m, slot, &window, &c);
+		if (due)
+			compared(m, p);
 	} else if (crowded) {
 		/* Only those who left the window; who came waits for the rescan. */
 		uint32_t kept = 0;
@@ -380,7 +419,7 @@ uint32_t sim_view_step(struct sim_shard *s, struct sim_map *m, uint32_t slot)
 	}
 	if (p->renew_floor) {
 		tell_looks(m, slot, &c);
-		cost += m->known_words;
+		cost += m->known_words * SIM_COST_WORD + p->known_count * SIM_COST_CANDIDATE;
 	}
 	if (c.enters || c.leave_count)
 		send_change(s, m, slot, &c);
