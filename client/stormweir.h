@@ -75,6 +75,7 @@ struct swc_stack {
 };
 
 #define SWC_STACKS_MAX 80u
+#define SWC_TRADE_DONE 1u /* the one TradeEndReason with which something has changed hands */
 
 /* What one of two who trade offers. */
 struct swc_trade_side {
@@ -248,7 +249,8 @@ struct swc_event {
 		} trade;
 		struct {
 			uint32_t trade;
-			uint32_t reason; /* TradeEndReason of client.proto; 1: carried out */
+			uint32_t reason; /* TradeEndReason of client.proto; SWC_TRADE_DONE: carried
+					    out */
 			uint32_t partner;
 			const char *text;
 		} trade_ended;
@@ -426,6 +428,10 @@ const char *swc_denied_text(uint32_t reason);
 const char *swc_trade_end_text(uint32_t reason);
 /* The short name of a reason ("TICKET_USED"); never NULL. */
 const char *swc_reason_name(uint32_t reason);
+/* ... of an ActionRefusal and of a TradeEndReason, as client.proto has them: "TOO_FAR", "END_DONE".
+ */
+const char *swc_denied_name(uint32_t reason);
+const char *swc_trade_end_name(uint32_t reason);
 
 /* --- before one connects: is the node there, does it take players, how far is it? ---
  *

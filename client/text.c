@@ -169,6 +169,24 @@ const char *swc_trade_end_text(uint32_t reason)
 	}
 }
 
+static const char *name_of(const ProtobufCEnumDescriptor *names, uint32_t value)
+{
+	const ProtobufCEnumValue *found =
+		value <= INT32_MAX ? protobuf_c_enum_descriptor_get_value(names, (int)value) : NULL;
+
+	return found ? found->name : "UNKNOWN";
+}
+
+const char *swc_denied_name(uint32_t reason)
+{
+	return name_of(&sw__action_refusal__descriptor, reason);
+}
+
+const char *swc_trade_end_name(uint32_t reason)
+{
+	return name_of(&sw__trade_end_reason__descriptor, reason);
+}
+
 const char *swc_refusal_text(enum swc_refusal refusal)
 {
 #define REFUSAL_TEXT(name, text) [SWC_REFUSAL_##name] = text,

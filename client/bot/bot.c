@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "client/bot/random.h"
+
 #define NS_PER_S       1000000000ull
 #define CLICK_NEAR_MM  1500
 #define PORTAL_NEAR_MM 200
@@ -10,10 +12,41 @@
 #define FIGHT_REACH_MM 1500
 #define DETOUR_NS      (2 * NS_PER_S) /* a random walk, when a wall stands before an NPC */
 
+/* The name of the other one of a TRADE event, if it is in view. */
+static const char *partner_name(const struct swc_client *client, const struct swc_event *event)
+{
+	const struct swc_actor *actor = event->type == SWC_EVENT_TRADE
+						? swc_actor_find(client, event->trade.partner)
+						: NULL;
+
+	return actor ? actor->name : NULL;
+}
+
+/* What the connection before the present one still hears. */
+static void on_old_event(
+	struct bot *bot, const struct swc_client *client, const struct swc_event *event)
+{
+	struct comeback *c = &bot->comeback;
+
+	journal_event(&c->old_line, client, event, &c->old_deal);
+	if (event->type == SWC_EVENT_TRADE)
+		trader_deal_read(&c->old_deal, event, partner_name(client, event));
+	if (event->type == SWC_EVENT_DISCONNECTED)
+		c->old_ended = true;
+}
+
 static void on_event(void *ctx, struct swc_client *client, const struct swc_event *event)
 {
 	struct bot *bot = ctx;
 
+	if (client == bot->comeback.old) {
+		on_old_event(bot, client, event);
+		return;
+	}
+	journal_event(&bot->journal, client, event, &bot->trader.deal);
+	trader_event(&bot->trader, event, partner_name(client, event));
+	if (event->type == SWC_EVENT_TRADE && event->trade.phase == SWC_TRADE_UNDER_WAY)
+		journal_deal(&bot->journal, client, "under_way", &bot->trader.deal);
 	switch (event->type) {
 	case SWC_EVENT_CONNECTED:
 		bot->connected = true;
@@ -24,9 +57,10 @@ static void on_event(void *ctx, struct swc_client *client, const struct swc_even
 	case SWC_EVENT_REFUSED:
 		bot->refused = true;
 		bot->refused_reason = event->refused.reason;
+		bot->retry_ms = event->refused.retry_after_ms;
 		break;
 	case SWC_EVENT_JOINED:
-		bot->joined = true;
+		bot->joined = bot->was_there = true;
 		if (!bot->joins++) {
 			bot->first_x_mm = swc_self(client)->join_x_mm;
 			bot->first_y_mm = swc_self(client)->join_y_mm;
@@ -66,6 +100,7 @@ static void on_event(void *ctx, struct swc_client *client, const struct swc_even
 		bot->timed_out = event->disconnected.timed_out;
 		bot->disconnect_reason = event->disconnected.reason;
 		snprintf(bot->end_text, sizeof(bot->end_text), "%s", event->disconnected.text);
+		comeback_ended(bot, bot->now_ns);
 		break;
 	case SWC_EVENT_UPDATE:
 		if (bot->update_ns && bot->now_ns - bot->update_ns > bot->silence_ns_max)
@@ -99,9 +134,24 @@ static void on_event(void *ctx, struct swc_client *client, const struct swc_even
 	}
 }
 
-int bot_open(struct bot *bot, uint32_t index, const struct options *options,
-	const struct maps *maps, const struct ticket *ticket)
+void bot_init(struct bot *bot, uint32_t index, const struct options *options,
+	const struct maps *maps, const struct ticket *tickets, FILE *journal)
 {
+	*bot = (struct bot){.index = index,
+		.options = options,
+		.maps = maps,
+		.tickets = tickets,
+		.journal = {.file = journal, .bot = index},
+		.comeback.random = bot_random_begin(options->seed + 3, index)};
+	walker_init(&bot->walker, options->seed, index);
+	walker_init(&bot->detour, options->seed + 1, index);
+	trader_init(&bot->trader, options->seed, index);
+}
+
+int bot_connect(struct bot *bot)
+{
+	const struct options *options = bot->options;
+	const struct ticket *ticket = &bot->tickets[bot->comeback.ticket * options->bots];
 	struct swc_config config = {.address = options->server,
 		.port = options->port,
 		.ticket = ticket->data,
@@ -114,16 +164,31 @@ int bot_open(struct bot *bot, uint32_t index, const struct options *options,
 		.checksum = options->checksum,
 		.on_event = on_event,
 		.ctx = bot};
-
 	int status;
 
-	*bot = (struct bot){.index = index, .options = options};
-	walker_init(&bot->walker, options->seed, index);
-	walker_init(&bot->detour, options->seed + 1, index);
+	bot->connected = bot->admitted = bot->joined = bot->detailed = bot->closed = false;
+	bot->left_by_us = bot->timed_out = bot->refused = false;
+	bot->refused_reason = bot->disconnect_reason = bot->retry_ms = 0;
+	bot->end_text[0] = '\0';
+	bot->update_ns = 0;
+	bot->npc_actor = 0;
+	bot->journal.line++;
+	trader_again(&bot->trader);
 	status = swc_open(&config, &bot->client);
-	for (uint32_t i = 0; !status && i < maps->count; i++)
-		status = swc_use_ground(bot->client, maps->grounds[i]);
+	for (uint32_t i = 0; !status && i < bot->maps->count; i++)
+		status = swc_use_ground(bot->client, bot->maps->grounds[i]);
 	return status;
+}
+
+uint64_t bot_due_ns(const struct bot *bot)
+{
+	const struct comeback *c = &bot->comeback;
+	uint64_t due_ns = bot->client ? swc_due_ns(bot->client) : UINT64_MAX, old_ns;
+
+	if (c->again_ns && c->again_ns < due_ns)
+		due_ns = c->again_ns;
+	old_ns = c->old && !c->old_mute ? swc_due_ns(c->old) : UINT64_MAX;
+	return old_ns < due_ns ? old_ns : due_ns;
 }
 
 /* The direction to a place; that of a random walk for a while, where a wall stands between. */
@@ -271,29 +336,155 @@ static bool fight(struct bot *bot, uint64_t now_ns)
 	return true;
 }
 
+/* ---- trading ---- */
+
+static const struct swc_actor *nearest_player(const struct bot *bot)
+{
+	const struct swc_self *self = swc_self(bot->client);
+	const struct swc_actor *nearest = NULL;
+	int64_t least = INT64_MAX;
+
+	for (uint32_t i = 0; i < swc_actors(bot->client); i++) {
+		const struct swc_actor *actor = swc_actor_at(bot->client, i);
+		int64_t x = (int64_t)actor->x_mm - self->x_mm;
+		int64_t y = (int64_t)actor->y_mm - self->y_mm;
+
+		if (actor->kind != SWC_PLAYER || x * x + y * y >= least)
+			continue;
+		least = x * x + y * y;
+		nearest = actor;
+	}
+	return nearest;
+}
+
+static void carry_out(struct bot *bot, const struct trader_act *act, uint64_t now_ns)
+{
+	struct swc_client *client = bot->client;
+
+	swc_walk(client, act->dx, act->dy);
+	switch (act->kind) {
+	case TRADER_ASK:
+		swc_trade_ask(client, act->actor);
+		break;
+	case TRADER_OFFER:
+		swc_trade_offer(client, act->trade, act->slot, act->count);
+		break;
+	case TRADER_OFFER_GOLD:
+		swc_trade_offer_gold(client, act->trade, act->gold);
+		break;
+	case TRADER_CONFIRM:
+		if (act->trade == bot->trader.deal.trade &&
+			act->version == bot->trader.deal.version)
+			journal_deal(&bot->journal, client, "confirm", &bot->trader.deal);
+		swc_trade_confirm(client, act->trade, act->version);
+		break;
+	case TRADER_CANCEL:
+		swc_trade_cancel(client, act->trade);
+		break;
+	case TRADER_DROP:
+		swc_drop_item(client, act->slot, act->count);
+		break;
+	case TRADER_MOVE:
+		swc_move_item(client, act->slot, act->to, act->count);
+		break;
+	case TRADER_LEAVE:
+		comeback_drop(bot, COMEBACK_left, now_ns);
+		break;
+	case TRADER_VANISH:
+		comeback_drop(bot,
+			bot_random_below(&bot->comeback.random, 2) ? COMEBACK_vanished
+								   : COMEBACK_muted,
+			now_ns);
+		break;
+	case TRADER_REPLACE:
+		comeback_drop(bot, COMEBACK_replaced, now_ns);
+		break;
+	case TRADER_NOTHING:
+	case TRADER_STAND:
+	case TRADER_WALK:
+	case TRADER_TO_PORTAL:
+		break;
+	}
+}
+
+/* Returns whether it had something to do. */
+static bool trade(struct bot *bot, uint64_t now_ns)
+{
+	const struct swc_self *self = swc_self(bot->client);
+	struct trader_act act;
+
+	if (!bot->options->trade || !bot->detailed || (self->health_max && !self->health))
+		return false;
+	act = trader_step(&bot->trader, self, nearest_player(bot), now_ns);
+	if (act.kind == TRADER_NOTHING)
+		return false;
+	if (act.kind == TRADER_TO_PORTAL && go_to_portal(bot, now_ns))
+		return true;
+	carry_out(bot, &act, now_ns);
+	return true;
+}
+
+/* With --trade it stays some seconds here, to find somebody, before it goes on. */
+static bool wants_portal(struct bot *bot, uint64_t now_ns)
+{
+	if (!bot->options->trade)
+		return true;
+	if (now_ns >= bot->trip_ns) {
+		bot->trip = !bot->trip;
+		bot->trip_ns = now_ns + NS_PER_S * (3 + bot_random_below(&bot->walker.random, 6));
+	}
+	return bot->trip;
+}
+
+static void play(struct bot *bot, uint64_t now_ns, bool walk)
+{
+	if (go_and_click(bot, now_ns) || (walk && trade(bot, now_ns)))
+		return;
+	if ((walk || !bot->options->trade) && wants_portal(bot, now_ns) &&
+		go_to_portal(bot, now_ns))
+		return;
+	if (walk && bot->options->fight && fight(bot, now_ns))
+		return;
+	if (walk) {
+		walker_step(&bot->walker, swc_self(bot->client), now_ns);
+		swc_walk(bot->client, bot->walker.dx, bot->walker.dy);
+	} else {
+		swc_walk(bot->client, 0, 0);
+	}
+}
+
 void bot_step(struct bot *bot, uint64_t now_ns, bool walk)
 {
+	uint64_t silence_ns = bot->options->silence_ns;
+
 	bot->now_ns = now_ns;
-	if (swc_state(bot->client) == SWC_PLAYING && !go_and_click(bot, now_ns) &&
-		!go_to_portal(bot, now_ns) &&
-		!(walk && bot->options->fight && fight(bot, now_ns))) {
-		if (walk) {
-			walker_step(&bot->walker, swc_self(bot->client), now_ns);
-			swc_walk(bot->client, bot->walker.dx, bot->walker.dy);
-		} else {
-			swc_walk(bot->client, 0, 0);
-		}
-	}
-	swc_service(bot->client, now_ns);
+	comeback_service(bot, now_ns);
+	if (!bot->client)
+		return;
+	if (silence_ns && bot->update_ns && swc_state(bot->client) == SWC_PLAYING &&
+		now_ns - bot->update_ns > silence_ns &&
+		comeback_drop(bot, COMEBACK_silence, now_ns))
+		return;
+	if (swc_state(bot->client) == SWC_PLAYING)
+		play(bot, now_ns, walk);
+	if (bot->client)
+		swc_service(bot->client, now_ns);
+}
+
+uint64_t bot_unreadable(const struct swc_client *client)
+{
+	/* rtt is all that the call brings up to date. */
+	const struct swc_stats *stats = swc_stats((struct swc_client *)client);
+	uint64_t sum = 0;
+
+	for (int i = 0; i < SWC_REFUSAL_COUNT; i++)
+		sum += stats->refused[i];
+	return sum;
 }
 
 uint64_t bot_refusals(const struct bot *bot)
 {
-	uint64_t sum = 0;
-
-	for (int i = 0; i < SWC_REFUSAL_COUNT; i++)
-		sum += swc_stats(bot->client)->refused[i];
-	return sum;
+	return bot->comeback.unreadable + (bot->client ? bot_unreadable(bot->client) : 0);
 }
 
 static const char *wrong(const struct bot *bot)
@@ -302,7 +493,7 @@ static const char *wrong(const struct bot *bot)
 	const struct swc_stats *stats;
 
 	if (!bot->client)
-		return "was never started";
+		return bot->was_there ? "was not there at the end" : "was never started";
 	stats = swc_stats(bot->client);
 	if (options->expect_refused != REASON_ANY) {
 		if (bot->joined)
@@ -325,9 +516,9 @@ static const char *wrong(const struct bot *bot)
 	} else if (bot->closed && !bot->left_by_us) {
 		return "was disconnected";
 	}
-	if (stats->reliable_lost)
+	if (stats->reliable_lost + bot->comeback.reliable_lost)
 		return "lost reliable messages";
-	if (stats->leaves_unknown)
+	if (stats->leaves_unknown + bot->comeback.leaves_unknown)
 		return "saw someone leave who had not come";
 	if (bot_refusals(bot))
 		return "got messages that cannot be read";

@@ -2,15 +2,21 @@
 #ifndef SWC_BOT_BOT_H
 #define SWC_BOT_BOT_H
 
+#include "client/bot/comeback.h"
+#include "client/bot/journal.h"
 #include "client/bot/maps.h"
 #include "client/bot/options.h"
 #include "client/bot/tickets.h"
+#include "client/bot/trader.h"
 #include "client/bot/walker.h"
 #include "client/stormweir.h"
 
 struct bot {
-	struct swc_client *client; /* NULL before its turn to connect */
+	struct swc_client
+		*client; /* NULL before its turn to connect, and between two connections */
 	const struct options *options;
+	const struct maps *maps;
+	const struct ticket *tickets; /* its own: each options->bots-th */
 	struct walker walker;
 	struct walker detour; /* to the NPC, where a wall stands between */
 	uint64_t detour_ns;   /* until then */
@@ -19,7 +25,8 @@ struct bot {
 	bool connected, admitted, joined, detailed, closed;
 	bool left_by_us, timed_out;
 	uint32_t refused_reason, disconnect_reason;
-	bool refused;
+	uint32_t retry_ms;       /* of a refusal: the same ticket may be tried again after that */
+	bool refused, was_there; /* ... on a map, on any connection */
 	char end_text[256];
 	uint32_t players_entered, actors_left;
 	uint64_t now_ns, update_ns, silence_ns_max; /* longest time between two updates */
@@ -36,22 +43,37 @@ struct bot {
 	uint64_t strike_ns; /* when it may strike or pick up (again) */
 	uint32_t strikes, kills;
 	int64_t gold, gold_pending; /* by the last detail */
+	/* trading, and coming again */
+	struct trader trader;
+	struct journal_line journal;
+	struct comeback comeback;
+	uint64_t trip_ns; /* when it turns from staying to travelling, or back */
+	bool trip;
 	char dialogue[1024];
 	char mismatch[128]; /* --expect-positions: what differs; empty if nothing */
 };
 
-/* Begins to connect. Returns 0 or a negative errno of swc_open. */
-int bot_open(struct bot *bot, uint32_t index, const struct options *options,
-	const struct maps *maps, const struct ticket *ticket);
+/* A bot that is to connect. tickets: the first of it and all after it. journal may be NULL. */
+void bot_init(struct bot *bot, uint32_t index, const struct options *options,
+	const struct maps *maps, const struct ticket *tickets, FILE *journal);
 
-/* Services the client and decides where to walk. walk is false when all bots are to stand still. */
+/* Begins to connect with the ticket whose turn it is. Returns 0 or a negative errno of swc_open. */
+int bot_connect(struct bot *bot);
+
+/* When bot_step should run even if nothing arrives. */
+uint64_t bot_due_ns(const struct bot *bot);
+
+/* Services the client and decides what to do. walk is false when all bots are to stand still (and
+ * begin nothing). */
 void bot_step(struct bot *bot, uint64_t now_ns, bool walk);
 
 /* Whether this bot did what the options want. Writes the first thing that is wrong to why, or "".
  */
 bool bot_well(const struct bot *bot, char *why, size_t why_bytes);
 
-/* Packets and messages that could not be read, all kinds together. */
+/* Packets and messages that could not be read, all kinds together: of a client, of all of the
+ * bot's. */
+uint64_t bot_unreadable(const struct swc_client *client);
 uint64_t bot_refusals(const struct bot *bot);
 
 #endif

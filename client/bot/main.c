@@ -35,11 +35,25 @@ struct crowd {
 	struct maps maps;
 	struct ticket *tickets;
 	struct bot *bots;
+	FILE *journal; /* NULL without */
 	uint32_t opened;
 	int epoll;
 	uint64_t start_ns, progress_ns, show_ns, leave_ns; /* leave_ns: 0 until all are to leave */
 	uint64_t updates_before;
 };
+
+static int watch(struct crowd *crowd, struct bot *bot)
+{
+	struct epoll_event event = {.events = EPOLLIN, .data = {.ptr = bot}};
+
+	return epoll_ctl(crowd->epoll, EPOLL_CTL_ADD, swc_fd(bot->client), &event) ? -errno : 0;
+}
+
+static int failed(const struct bot *bot, int error)
+{
+	fprintf(stderr, "stormweir-bot: bot %u: %s\n", bot->index, strerror(-error));
+	return error;
+}
 
 static int open_due(struct crowd *crowd, uint64_t now_ns)
 {
@@ -47,18 +61,31 @@ static int open_due(struct crowd *crowd, uint64_t now_ns)
 
 	while (crowd->opened < crowd->options.bots && crowd->opened < due) {
 		struct bot *bot = &crowd->bots[crowd->opened];
-		struct epoll_event event = {.events = EPOLLIN, .data = {.ptr = bot}};
-		int error = bot_open(bot, crowd->opened, &crowd->options, &crowd->maps,
-			&crowd->tickets[crowd->opened]);
+		int error;
 
-		if (!error && epoll_ctl(crowd->epoll, EPOLL_CTL_ADD, swc_fd(bot->client), &event))
-			error = -errno;
-		if (error) {
-			fprintf(stderr, "stormweir-bot: bot %u: %s\n", crowd->opened,
-				strerror(-error));
-			return error;
-		}
+		bot_init(bot, crowd->opened, &crowd->options, &crowd->maps,
+			&crowd->tickets[crowd->opened], crowd->journal);
+		error = bot_connect(bot);
+		if (!error)
+			error = watch(crowd, bot);
+		if (error)
+			return failed(bot, error);
 		crowd->opened++;
+	}
+	return 0;
+}
+
+/* Those who come again. */
+static int open_again(struct crowd *crowd, uint64_t now_ns)
+{
+	for (uint32_t i = 0; i < crowd->opened; i++) {
+		struct bot *bot = &crowd->bots[i];
+		int came = comeback_due(bot, now_ns);
+
+		if (came > 0)
+			came = watch(crowd, bot);
+		if (came < 0)
+			return failed(bot, came);
 	}
 	return 0;
 }
@@ -71,7 +98,7 @@ static void wait_for_work(struct crowd *crowd, uint64_t now_ns)
 	int count;
 
 	for (uint32_t i = 0; i < crowd->opened; i++) {
-		uint64_t bot_ns = swc_due_ns(crowd->bots[i].client);
+		uint64_t bot_ns = bot_due_ns(&crowd->bots[i]);
 
 		if (bot_ns < due_ns)
 			due_ns = bot_ns;
@@ -111,13 +138,15 @@ static bool step_all(struct crowd *crowd, uint64_t now_ns)
 	for (uint32_t i = 0; i < crowd->opened; i++) {
 		struct bot *bot = &crowd->bots[i];
 
-		if (bot->ready || now_ns >= swc_due_ns(bot->client))
+		if (bot->ready || now_ns >= bot_due_ns(bot))
 			bot_step(bot, now_ns, walk);
 		/* A closed client's socket stays readable if someone still writes to it. */
-		if (bot->ready && bot->closed)
+		if (bot->ready && bot->closed && bot->client)
 			epoll_ctl(crowd->epoll, EPOLL_CTL_DEL, swc_fd(bot->client), NULL);
+		if (bot->ready && bot->comeback.old && bot->comeback.old_mute)
+			epoll_ctl(crowd->epoll, EPOLL_CTL_DEL, swc_fd(bot->comeback.old), NULL);
 		bot->ready = false;
-		all_closed = all_closed && bot->closed;
+		all_closed = all_closed && bot->closed && !bot->comeback.again_ns;
 	}
 	return all_closed;
 }
@@ -133,7 +162,7 @@ static void leave_due(struct crowd *crowd, uint64_t now_ns)
 		return;
 	for (uint32_t i = 0; i < crowd->opened; i++) {
 		if (now_ns >= first_ns + over_ns * i / options->bots)
-			swc_leave(crowd->bots[i].client);
+			comeback_leave(&crowd->bots[i]);
 	}
 }
 
@@ -150,6 +179,8 @@ static int run(struct crowd *crowd)
 		uint64_t now_ns = mono_ns();
 		int error = crowd->leave_ns ? 0 : open_due(crowd, now_ns);
 
+		if (!error && !crowd->leave_ns)
+			error = open_again(crowd, now_ns);
 		if (error)
 			return error;
 		if (step_all(crowd, now_ns))
@@ -161,7 +192,7 @@ static int run(struct crowd *crowd)
 				(options->run_ns && now_ns >= crowd->start_ns + options->run_ns))) {
 			crowd->leave_ns = now_ns;
 			for (uint32_t i = 0; i < crowd->opened; i++)
-				swc_leave(crowd->bots[i].client);
+				comeback_leave(&crowd->bots[i]);
 		}
 		if (crowd->leave_ns && (now_ns >= crowd->leave_ns + LEAVE_NS || interrupted > 1))
 			break;
@@ -221,6 +252,11 @@ static bool judge(struct crowd *crowd)
 			(unsigned long long)totals.leaves, options->expect_leaves);
 		well = false;
 	}
+	if (totals.trades < options->expect_trades) {
+		fprintf(stderr, "stormweir-bot: %llu trades were carried out, %u expected\n",
+			(unsigned long long)totals.trades, options->expect_trades);
+		well = false;
+	}
 	if (crowd->bots[0].has_dialogue) {
 		printf("%s says: ", options->click);
 		show_text(stdout, crowd->bots[0].dialogue);
@@ -259,10 +295,19 @@ int main(int argc, char **argv)
 		files.rlim_cur = files.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &files);
 	}
-	crowd.tickets =
-		tickets_load(crowd.options.tickets, crowd.options.first_ticket, crowd.options.bots);
+	crowd.tickets = tickets_load(crowd.options.tickets, crowd.options.first_ticket,
+		(uint64_t)crowd.options.bots * (1 + crowd.options.returns));
 	crowd.bots = calloc(crowd.options.bots, sizeof(*crowd.bots));
 	crowd.epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (crowd.options.journal) {
+		crowd.journal = fopen(crowd.options.journal, "we");
+		if (!crowd.journal) {
+			fprintf(stderr, "stormweir-bot: %s: %s\n", crowd.options.journal,
+				strerror(errno));
+			return 2;
+		}
+		setvbuf(crowd.journal, NULL, _IOLBF, 1 << 16);
+	}
 	if (!crowd.tickets || !crowd.bots || crowd.epoll < 0) {
 		free(crowd.tickets);
 		free(crowd.bots);
@@ -280,7 +325,9 @@ int main(int argc, char **argv)
 		}
 	}
 	for (uint32_t i = 0; i < crowd.opened; i++)
-		swc_close(crowd.bots[i].client);
+		comeback_close(&crowd.bots[i]);
+	if (crowd.journal && fclose(crowd.journal))
+		well = false;
 	maps_free(&crowd.maps);
 	close(crowd.epoll);
 	free(crowd.bots);

@@ -20,6 +20,10 @@
 	X("expect-moves", expect_moves, 0, 1000000, "each bot must change maps so often")          \
 	X("expect-results", expect_results, 0, 1000000,                                            \
 		"each bot must be told so many matches' results")                                  \
+	X("expect-trades", expect_trades, 0, UINT32_MAX,                                           \
+		"all together must carry out so many trades")                                      \
+	X("returns", returns, 0, 10000,                                                            \
+		"each comes again so often: line i + k x bots of the tickets is bot i's k-th (0)") \
 	X("expect-leaves", expect_leaves, 0, UINT32_MAX, "all together must see so many go")       \
 	X("protocol-version", protocol_version, 0, UINT32_MAX, "another than this client's")
 
@@ -27,6 +31,8 @@
 	X("seconds", run_ns, "leave after this time; 0: on Ctrl-C (0)")                            \
 	X("stand-still-last", stand_still_last_ns, "stop walking so long before (0)")              \
 	X("leave-over", leave_over_ns, "leave one by one over the last seconds (0)")               \
+	X("silence", silence_ns,                                                                   \
+		"with --returns: give up after hearing nothing so long (0: never)")                \
 	X("connect-timeout", connect_timeout_ns, "until joined (15)")
 
 #define STRINGS(X)                                                                                 \
@@ -36,6 +42,7 @@
 	X("expect-positions", expect_positions, "FILE", "join where that report's bots ended")     \
 	X("click", click, "NAME", "the first bot walks to this NPC and clicks it")                 \
 	X("travel", travel, "NAME", "all bots click NPCs of this name, on each map they come to")  \
+	X("journal", journal, "FILE", "write what the server confirms, a JSON object a line")      \
 	X("maps", maps, "FOLDER", "map files (.tmj), so that walls are known")                     \
 	X("walk", walk, "HOW", "random (default) or still")                                        \
 	X("expect-refused", refused, "REASON", "well if refused so, e.g. TICKET_USED")             \
@@ -45,12 +52,13 @@
 	X("pick", pick, "choose the last card of each offer in a battle")                          \
 	X("portals", portals, "all walk to the nearest portal, on each map they come to (--maps)") \
 	X("show", show, "draw the map around the first bot")                                       \
+	X("trade", trade, "trade with players near: fairly, unfairly, and breaking off")           \
 	X("fight", fight, "attack monsters near, and pick up what lies near")                      \
 	X("checksum", checksum, "ENet's CRC-32, if the server has it on")
 
 struct strings {
 	const char *server, *tickets, *report, *expect_positions, *click, *travel, *maps, *walk,
-		*refused, *disconnect;
+		*journal, *refused, *disconnect;
 };
 
 enum option_id {
@@ -141,6 +149,7 @@ static bool complete(struct options *options, const struct strings *strings)
 	options->click = strings->click;
 	options->travel = strings->travel;
 	options->maps = strings->maps;
+	options->journal = strings->journal;
 	options->still = strings->walk && !strcmp(strings->walk, "still");
 	return reason("expect-refused", strings->refused, &options->expect_refused) &&
 	       reason("expect-disconnect", strings->disconnect, &options->expect_disconnect);

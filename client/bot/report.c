@@ -16,6 +16,7 @@ void report_totals(const struct bot *bots, uint32_t count, struct totals *totals
 		const struct swc_stats *stats;
 
 		totals->well += bot_well(bot, why, sizeof(why));
+		totals->trades += bot->trader.ended[SWC_TRADE_DONE];
 		if (!bot->client)
 			continue;
 		stats = swc_stats(bot->client);
@@ -43,6 +44,42 @@ static json_t *position(int32_t x_mm, int32_t y_mm)
 }
 
 #define N(value) ((json_int_t)(value))
+
+/* How often each of the names came; those that never did are left out. */
+static json_t *named(const uint64_t counts[TRADER_NAMES_MAX], const char *(*name)(uint32_t))
+{
+	json_t *json = json_object();
+
+	for (uint32_t i = 0; i < TRADER_NAMES_MAX; i++)
+		if (counts[i])
+			json_object_set_new(json, name(i), json_integer(N(counts[i])));
+	return json;
+}
+
+static json_t *trades_json(const struct trader *trader)
+{
+	json_t *fates = json_object();
+
+	for (uint32_t i = 0; i < TRADER_FATE_COUNT; i++)
+		if (trader->fates[i])
+			json_object_set_new(
+				fates, trader_fate_name(i), json_integer(N(trader->fates[i])));
+	return json_pack("{s:I, s:o, s:o, s:o}", "begun", N(trader->begun), "ended",
+		named(trader->ended, swc_trade_end_name), "refused",
+		named(trader->denied, swc_denied_name), "meant", fates);
+}
+
+static json_t *comebacks_json(const struct comeback *comeback)
+{
+	json_t *json = json_object();
+
+#define CAUSE(name, text)                                                                          \
+	if (comeback->causes[COMEBACK_##name])                                                     \
+		json_object_set_new(                                                               \
+			json, #name, json_integer(N(comeback->causes[COMEBACK_##name])));
+	COMEBACK_CAUSES(CAUSE)
+	return json;
+}
 
 static json_t *bot_json(const struct bot *bot)
 {
@@ -99,9 +136,42 @@ static json_t *bot_json(const struct bot *bot)
 						      : swc_reason_name(bot->disconnect_reason)));
 		json_object_set_new(json, "disconnect_text", json_string(bot->end_text));
 	}
+	if (bot->options->trade)
+		json_object_set_new(json, "trades", trades_json(&bot->trader));
+	if (bot->options->returns)
+		json_object_set_new(json, "comebacks", comebacks_json(&bot->comeback));
 	if (bot->has_dialogue)
 		json_object_set_new(json, "dialogue", json_string(bot->dialogue));
 	return json;
+}
+
+/* All bots' trades by name. */
+static json_t *all_trades(const struct bot *bots, uint32_t count)
+{
+	struct trader all = {0};
+
+	for (uint32_t i = 0; i < count; i++) {
+		const struct trader *trader = &bots[i].trader;
+
+		all.begun += trader->begun;
+		for (uint32_t j = 0; j < TRADER_NAMES_MAX; j++) {
+			all.ended[j] += trader->ended[j];
+			all.denied[j] += trader->denied[j];
+		}
+		for (uint32_t j = 0; j < TRADER_FATE_COUNT; j++)
+			all.fates[j] += trader->fates[j];
+	}
+	return trades_json(&all);
+}
+
+static json_t *all_comebacks(const struct bot *bots, uint32_t count)
+{
+	struct comeback all = {0};
+
+	for (uint32_t i = 0; i < count; i++)
+		for (uint32_t j = 0; j < COMEBACK_CAUSE_COUNT; j++)
+			all.causes[j] += bots[i].comeback.causes[j];
+	return comebacks_json(&all);
 }
 
 int report_write(const char *path, const struct bot *bots, uint32_t count)
@@ -123,6 +193,10 @@ int report_write(const char *path, const struct bot *bots, uint32_t count)
 		N(totals.unreadable), "leaves_unconfirmed", N(totals.unconfirmed), "bots", list);
 	if (!json)
 		return -ENOMEM;
+	if (count && bots->options->trade)
+		json_object_set_new(json, "trades", all_trades(bots, count));
+	if (count && bots->options->returns)
+		json_object_set_new(json, "comebacks", all_comebacks(bots, count));
 	errno = 0;
 	error = json_dump_file(json, path, JSON_INDENT(1) | JSON_PRESERVE_ORDER);
 	json_decref(json);

@@ -7,10 +7,11 @@
 
 #include <sodium.h>
 
-struct ticket *tickets_load(const char *path, uint32_t skip, uint32_t count)
+struct ticket *tickets_load(const char *path, uint32_t skip, uint64_t count)
 {
 	struct ticket *tickets = calloc(count, sizeof(*tickets));
-	uint32_t line = 0, found = 0, taken = 0;
+	uint32_t line = 0, found = 0;
+	uint64_t taken = 0;
 	FILE *file = fopen(path, "r");
 	char text[2048];
 
@@ -36,8 +37,8 @@ struct ticket *tickets_load(const char *path, uint32_t skip, uint32_t count)
 		taken++;
 	}
 	if (taken < count) {
-		fprintf(stderr, "stormweir-bot: %s: %u tickets wanted, %u there\n", path,
-			skip + count, found);
+		fprintf(stderr, "stormweir-bot: %s: %llu tickets wanted, %u there\n", path,
+			(unsigned long long)(skip + count), found);
 		goto fail;
 	}
 	fclose(file);

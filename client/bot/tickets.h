@@ -12,6 +12,6 @@ struct ticket {
 /* Reads count tickets after skipping the first `skip`. Returns them (free() them), or NULL after
  * saying on stderr what is wrong, with file and line. Empty lines and lines that begin with # do
  * not count. */
-struct ticket *tickets_load(const char *path, uint32_t skip, uint32_t count);
+struct ticket *tickets_load(const char *path, uint32_t skip, uint64_t count);
 
 #endif

@@ -1,22 +1,12 @@
 #include "client/bot/walker.h"
 
+#include "client/bot/random.h"
+
 #define NS_PER_MS 1000000ull
-
-/* splitmix64 (Steele, Lea, Flood 2014) */
-static uint64_t next(uint64_t *random)
-{
-	uint64_t z = (*random += 0x9e3779b97f4a7c15ull);
-
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
-	z = (z ^ z >> 27) * 0x94d049bb133111ebull;
-	return z ^ z >> 31;
-}
 
 void walker_init(struct walker *walker, uint64_t seed, uint32_t index)
 {
-	*walker = (struct walker){.random = seed};
-	walker->random = next(&walker->random) + index;
-	next(&walker->random);
+	*walker = (struct walker){.random = bot_random_begin(seed, index)};
 }
 
 void walker_towards(int64_t x_mm, int64_t y_mm, int64_t to_x_mm, int64_t to_y_mm, int *dx, int *dy)
@@ -50,8 +40,8 @@ void walker_step(struct walker *walker, const struct swc_self *self, uint64_t no
 
 	if (!blocked && now_ns < walker->until_ns)
 		return;
-	walker->until_ns = now_ns + (500 + next(&walker->random) % 2500) * NS_PER_MS;
-	if (next(&walker->random) % 5 == 0) { /* a rest */
+	walker->until_ns = now_ns + (500 + bot_random(&walker->random) % 2500) * NS_PER_MS;
+	if (bot_random(&walker->random) % 5 == 0) { /* a rest */
 		walker->dx = walker->dy = 0;
 		return;
 	}
@@ -64,7 +54,7 @@ void walker_step(struct walker *walker, const struct swc_self *self, uint64_t no
 		return;
 	}
 	do {
-		walker->dx = (int)(next(&walker->random) % 255) - 127;
-		walker->dy = (int)(next(&walker->random) % 255) - 127;
+		walker->dx = (int)(bot_random(&walker->random) % 255) - 127;
+		walker->dy = (int)(bot_random(&walker->random) % 255) - 127;
 	} while (walker->dx * walker->dx + walker->dy * walker->dy > 127 * 127);
 }

@@ -1,0 +1,199 @@
+#!/usr/bin/env bash
+# belongings.sh BIN: nothing that anybody owns appears or vanishes, whatever breaks.
+#
+#   Players fight, pick up, drop, trade and go through portals; they cheat, break trades off, lose their connections
+#   in the middle of them and connect from elsewhere. Meanwhile, in each round: the server is killed with -9, PostgreSQL
+#   is, the wire is cut, and PostgreSQL and the server are killed at once, while commits are unknown. Each starts again.
+#   In the end everybody stands still, and then
+#     - `swctl audit ledger` balances;
+#     - what the server has taken from the ground is what the ledger has as picked up;
+#     - belongings.py compares all that clients were told with the tables, each trade and each bag;
+#     - who comes again is shown what the tables have.
+#
+#   STORMWEIR_ROUNDS=20 (1), STORMWEIR_PLAYERS=60 (30) and STORMWEIR_SEED=7 (drawn) make it longer; the seed decides what
+#   players do, and when things break.
+#
+# Leaves nothing behind: no process, namespace, interface or file.
+set -uo pipefail
+# shellcheck source=tests/e2e/e2e.sh
+. "$(dirname "$0")/e2e.sh"
+e2e_begin "$@"
+
+rounds=${STORMWEIR_ROUNDS:-1}
+players=${STORMWEIR_PLAYERS:-30}
+seed=${STORMWEIR_SEED:-$RANDOM}
+RANDOM=$seed
+first=1001
+# So often somebody comes again, at most.
+returns=$((20 * rounds + 20))
+found=$stage_run/found
+
+# A second and some tenths, as the seed decides: at least $1 s.
+pause() {
+	sleep "$(($1 + RANDOM % 2)).$((RANDOM % 10))"
+}
+
+# Much to win, and near the portals: the cave is small.
+configure() {
+	local content=$stage_run/content
+	cp -r "$stage_root/lua/content" "$content"
+	cat >>"$content/loot.yaml" <<-YAML
+		  - {table: wanderer, item: gel, chance_permille: 800, count_min: 1, count_max: 9}
+		  - {table: wanderer, item: wooden club, chance_permille: 400}
+		  - {table: wanderer, item: leather cap, chance_permille: 200}
+	YAML
+	sed -i 's|{name: wanderer, .*|{name: wanderer, health: 10, attack: 3, speed_mm_per_s: 2000, experience: 5, gold_min: 5, gold_max: 30, loot: wanderer}|' \
+		"$content/monsters.yaml"
+	sed -i -e "s|^  content: .*|  content: $content|" -e '/^maps:/,/^admission:/{/^admission:/!d}' \
+		-e 's/^  first_map: .*/  first_map: cave/' "$stage_dir/node.yaml"
+	cat >>"$stage_dir/node.yaml" <<-YAML
+		maps:
+		  - {name: cave, shard: 0, file: maps/cave.tmj, view: 40m, monsters: 40}
+		  - {name: meadow, shard: 0, file: maps/meadow.tmj, view: 40m}
+	YAML
+	"$stage_bin/stormweir-config" --check "$stage_dir/node.yaml" >/dev/null || die "the configuration is not good"
+}
+
+# Enough tickets of the same characters to come again: a block of all for each time.
+traders_start() {
+	local name=$1 times=$2 i
+	shift 2
+	: >"$stage_run/$name.tickets"
+	for ((i = 0; i <= times; i++)); do
+		stage_tickets "$first" "$players" trader "$stage_run/some.tickets" || die "no tickets"
+		cat "$stage_run/some.tickets" >>"$stage_run/$name.tickets"
+	done
+	process_spawn "$stage_run/$name.pid" "$stage_run/$name.log" nsenter --net="/run/netns/$stage_ns" \
+		"$stage_bin/stormweir-bot" --server "$wire_server_ip" --port 7777 --seed "$seed" \
+		--tickets "$stage_run/$name.tickets" --bots "$players" --returns "$times" --connects-per-s 200 \
+		--maps "$stage_run/content/maps" --journal "$found/$name.journal" --report "$stage_run/$name.json" "$@"
+	declare -g "e2e_pid_$name=$!"
+}
+
+# PostgreSQL and its children: what is sent to them meanwhile waits in their sockets.
+postgres_all() {
+	local pid
+	pid=$(process_pid "$stage_dir/postgres.pid")
+	[[ -n $pid ]] || die "PostgreSQL does not run"
+	mapfile -t postgres_pids < <(pgrep -P "$pid")
+	kill "-$1" "$pid" "${postgres_pids[@]}" 2>/dev/null
+}
+
+postgres_kill() {
+	local pid
+	pid=$(process_pid "$stage_dir/postgres.pid")
+	disown "$pid" 2>/dev/null
+	postgres_all KILL
+}
+
+postgres_again() {
+	services_postgres_start "$stage_dir" "$stage_fsync" || die "PostgreSQL did not start again"
+}
+
+server_again() {
+	stage_server_start || die "the server did not start again"
+}
+
+# Commits are sent to a PostgreSQL that stands still. It carries them out when it goes on, or never does when it is killed;
+# a server that has been killed meanwhile has told nobody.
+break_things() {
+	step "round $1: the server is killed, its commits are carried out"
+	pause 3
+	postgres_all STOP
+	sleep "0.$((6 + RANDOM % 4))"
+	kill_hard "$stage_dir/stormweir.pid"
+	postgres_all CONT
+	server_again
+
+	step "round $1: PostgreSQL is killed, its commits are sent again"
+	pause 3
+	postgres_all STOP
+	sleep "0.$((RANDOM % 9))"
+	postgres_kill
+	postgres_again
+	health_until "is good again" stage_healthy
+
+	step "round $1: the wire is cut"
+	pause 1
+	stage_client ip link set "$stage_client_end" down || die "the wire was not cut"
+	pause 1
+	stage_client ip link set "$stage_client_end" up || die "the wire was not mended"
+
+	step "round $1: both are killed, nobody knows"
+	pause 3
+	postgres_all STOP
+	sleep "0.$((6 + RANDOM % 4))"
+	if ((RANDOM % 2)); then # some have been carried out, some have not
+		postgres_all CONT
+		sleep "0.0$((RANDOM % 10))"
+	fi
+	kill_hard "$stage_dir/stormweir.pid"
+	postgres_kill
+	postgres_again
+	server_again
+}
+
+# table NAME COLUMNS: of all rows, as CSV.
+table() {
+	services_sql "$stage_dir" stormweir "COPY (SELECT $2 FROM $1) TO STDOUT WITH (FORMAT csv, HEADER)" >"$found/$1.csv" ||
+		die "the table $1 could not be read"
+}
+
+look() {
+	[[ -z ${STORMWEIR_KEEP:-} ]] || cp -r "$found" "$stage_run"/*.json "$STORMWEIR_KEEP" # to look into
+	table ledger "request, op, kind, character_id, slot, item, serial, amount, balance, reason"
+	table commit_record "request, result"
+	table character "character_id, name, gold, experience"
+	table item_slot "character_id, slot, item, serial, count"
+	"$stage_bin/swctl" audit ledger --config "$stage_dir/node.yaml" || die "the ledger does not balance"
+	python3 "$(dirname "$0")/belongings.py" "$found" || die "clients were told what is not so"
+}
+
+# The last start's: the shard's number of the start is the first half of its requests.
+loot_is_kept() {
+	local taken kept
+	taken=$(metric simulation_loot_taken_total)
+	kept=$(services_sql "$stage_dir" stormweir "SELECT count(*) FROM commit_record r WHERE r.result = 0 AND
+		left(r.request::text, 18) = (SELECT left(request::text, 18) FROM commit_record ORDER BY at DESC LIMIT 1)
+		AND EXISTS (SELECT FROM ledger l WHERE l.request = r.request AND l.reason = 2)")
+	[[ $taken == "$kept" ]] || die "$taken taken from the ground, the ledger has $kept"
+}
+
+# Everybody begins with something to give: a commit as any other, by an operator.
+gifts() {
+	traders_start first 0 --walk still --seconds 1
+	bots_wait first
+	services_sql "$stage_dir" stormweir "SELECT count(*) FROM character c, LATERAL commit_batch_1(c.realm_id,
+		ARRAY[gen_random_uuid()], ARRAY[c.character_id], ARRAY[0::bigint], ARRAY[c.epoch], ARRAY[0::bigint], ARRAY[9],
+		ARRAY[5], ARRAY[0, 2, 2, 2, 2], ARRAY[0, 0, 0, 0, 0], ARRAY[0, 0, 1, 2, 3], ARRAY[0, 1, 2, 10, 20],
+		ARRAY[300, 40, 15, 1, 1]::bigint[], ARRAY[0, 0, 0, 2 * c.character_id, 2 * c.character_id + 1])
+		WHERE result = 0" >"$stage_run/gifts"
+	[[ $(<"$stage_run/gifts") == "$players" ]] || die "$(<"$stage_run/gifts") got something"
+}
+
+step "$players players trade; seed $seed"
+configure
+mkdir "$found"
+stage_server_start || die "the server did not start"
+gifts
+traders_start traders "$returns" --fight --trade --portals --silence 1.5 --connect-timeout 3 \
+	--expect-trades $((10 * rounds)) --seconds $((rounds * 100))
+for ((round = 1; round <= rounds; round++)); do
+	break_things "$round"
+done
+pause 4
+stand_still traders
+sleep 3
+
+step "peace: what there is, is what everybody was told"
+bots_leave traders
+until_is 0 simulation_players
+loot_is_kept
+look
+stage_server_stop || die "the server did not stop in order"
+look
+stage_server_start || die "the server did not start again"
+traders_start visitors 0 --walk still --seconds 2
+bots_wait visitors
+look
+e2e_passed
