@@ -79,11 +79,10 @@ postgres_all() {
 	kill "-$1" "$pid" "${postgres_pids[@]}" 2>/dev/null
 }
 
+# Those that stand still do not notice that their parent is gone.
 postgres_kill() {
-	local pid
-	pid=$(process_pid "$stage_dir/postgres.pid")
-	disown "$pid" 2>/dev/null
-	postgres_all KILL
+	mapfile -t postgres_pids < <(pgrep -P "$(process_pid "$stage_dir/postgres.pid")")
+	kill_hard "$stage_dir/postgres.pid" "${postgres_pids[@]}"
 }
 
 postgres_again() {

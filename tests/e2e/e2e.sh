@@ -117,12 +117,18 @@ bots_leave() {
 	bots_wait "$1"
 }
 
-# kill_hard PIDFILE: kill -9, and bash is not to report it.
+# kill_hard PIDFILE [PID...]: kill -9, these too; bash is not to report it. When it returns they are gone: a start right
+# after it would else find them running.
 kill_hard() {
-	local pid
+	local pid turns=200
 	pid=$(process_pid "$1")
+	[[ -n $pid ]] || die "${1##*/} does not run"
 	disown "$pid" 2>/dev/null
-	kill -KILL "$pid" || die "${1##*/} does not run"
+	kill -KILL "$pid" "${@:2}" 2>/dev/null
+	while [[ -n $(process_pid "$1") ]]; do
+		((turns-- > 0)) || die "${1##*/} was killed and runs on"
+		sleep 0.05
+	done
 }
 
 stand_still() {
