@@ -507,6 +507,11 @@ static enum swc_refusal on_view_change(struct swc_session *session, const Sw__Vi
 	} else if (message->sequence == 1 && !session->joined) {
 		session->view_stay = session->stays + 1;
 	}
+	/* After a later stay's Joined, and before its first: of the map that was left. */
+	if (session->stays > 1 && !session->view_sequence && message->sequence != 1) {
+		session->stats.view_changes_late++;
+		return SWC_REFUSAL_COUNT;
+	}
 	if (message->sequence <= session->view_sequence)
 		return SWC_REFUSAL_OUT_OF_ORDER;
 	session->stats.view_changes++;

@@ -453,6 +453,16 @@ static void a_view_may_come_before_its_joined(void **state)
 	give_joined(&seen);
 	assert_int_equal(seen.session.view.count, 1);
 	assert_non_null(swc_view_find(&seen.session.view, 30));
+	give_view(&seen, 3001, 2, 31, 0);
+
+	give_joined(&seen); /* and another, before the last ones' of the old view */
+	give_view(&seen, 3002, 3, 32, 0);
+	give_view(&seen, 3003, 4, 0, 30);
+	assert_int_equal(seen.session.view.count, 0);
+	assert_int_equal(seen.session.stats.view_changes_late, 2);
+	give_view(&seen, 4000, 1, 40, 0);
+	assert_int_equal(seen.session.view.count, 1);
+	assert_int_equal(seen.session.stats.leaves_unknown, 0);
 	assert_int_equal(seen.session.stats.reliable_lost, 0);
 	assert_int_equal(refused(&seen), 0);
 	stop(&seen);

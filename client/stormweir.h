@@ -136,8 +136,9 @@ struct swc_stats {
 	uint64_t states_unknown; /* ... of actors not in view: ignored (normal, see protocol.md) */
 	uint64_t states_old;     /* ... older than what is known: ignored */
 	uint64_t view_changes;   /* ViewChanges read */
-	uint64_t enters, leaves; /* actors that came and went in them */
-	uint64_t changes;        /* actors told anew while in view */
+	uint64_t view_changes_late; /* ... of a map that was left: ignored (normal) */
+	uint64_t enters, leaves;    /* actors that came and went in them */
+	uint64_t changes;           /* actors told anew while in view */
 	uint64_t
 		reliable_lost; /* numbers missing in ViewChange.sequence: always 0 if all is well */
 	uint64_t leaves_unknown; /* leaves of actors not in view: 0 if all is well */
