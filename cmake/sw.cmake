@@ -85,3 +85,15 @@ function(sw_fuzz_replay name)
 		target_include_directories(${name} PRIVATE ${root})
 	endif()
 endfunction()
+
+find_program(BATS bats)
+
+# sw_bats(<name> <file> [LABELS ...]): a test of scripts, run by CTest.
+function(sw_bats name file)
+	cmake_parse_arguments(arg "" "" "LABELS" ${ARGN})
+	if(NOT BATS)
+		return()
+	endif()
+	add_test(NAME ${name} COMMAND ${BATS} ${CMAKE_CURRENT_SOURCE_DIR}/${file})
+	set_tests_properties(${name} PROPERTIES TIMEOUT 300 LABELS "${arg_LABELS}")
+endfunction()

@@ -1,38 +1,87 @@
 #!/usr/bin/env bash
-# bench_W4.sh [BUILD_FOLDER] [PLAYERS] [SECONDS]: how long an input takes from the receive burst that brings it to its
-# player's slot in the shard, as the server itself counts it (one in 17, always: stormweir_simulation_input_wait),
-# with 3,000 players on one map, everything else as in W3. The last line is one JSON object.
-# Needs root: hugepages, priorities.
+# bench_W4.sh [BUILD_FOLDER] [options]: how long an input takes from the receive burst that brings it to its player's
+# slot in the shard, as the server itself counts it (one in 17, always: stormweir_simulation_input_wait_seconds), with
+# 3,000 players on one map, everything else as in W3. Each tenth of the time is a measurement of its own; the last line,
+# one JSON object, has their median, lowest and highest. About a minute and a half.
+#   --players N (3000)   --seconds S (60)   --walk HOW: uniform (default), crowd, game   --help: this text
+# Needs root: hugepages, priorities. Leaves parts.tsv and logs in BUILD_FOLDER/bench/W4.
 set -euo pipefail
 
 name=W4
 # shellcheck source=perf/onemap.sh
 . "$(dirname "${BASH_SOURCE[0]}")/onemap.sh"
-build=$(realpath "${1:-$here/build/release}")
-players=${2:-3000} seconds=${3:-30}
+build=$here/build/release players=3000 seconds=60 walk=uniform
+[[ ${1:--} == -* ]] || {
+	build=$1
+	shift
+}
+while (($#)); do
+	case $1 in
+	--players | --seconds)
+		[[ ${2:-} =~ ^[1-9][0-9]{0,5}$ ]] || {
+			say "$1 takes a number"
+			exit 2
+		}
+		printf -v "${1#--}" %s "$2"
+		shift
+		;;
+	--walk)
+		[[ ${2:-} =~ ^(uniform|crowd|game)$ ]] || {
+			say "--walk takes uniform, crowd or game"
+			exit 2
+		}
+		walk=$2
+		shift
+		;;
+	--help)
+		sed -n '2,/^set /s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+		exit 0
+		;;
+	*)
+		say "there is no option $1; see --help"
+		exit 2
+		;;
+	esac
+	shift
+done
+build=$(realpath "$build")
+
+us() { quantile simulation_input_wait_seconds "$@" | awk '{ printf "%.1f\n", $1 * 1e6 }'; }
+part() {
+	[[ $(metric simulation_input_wait_seconds_count "$1" "$2") == 0 ]] ||
+		printf '%s\t%s\t%s\n' "$(us 0.5 "$1" "$2")" "$(us 0.95 "$1" "$2")" "$(us 0.99 "$1" "$2")" >>"$out/parts.tsv"
+}
+onemap_look() { part "$dir/then" "$dir/now"; }
 
 onemap_begin "$build"
 onemap_head
-onemap_run "$players" "$seconds" uniform || {
+rm -f "$out/parts.tsv"
+every=$(((seconds + 9) / 10))
+onemap_run "$players" "$seconds" "$walk" || {
 	say "the run failed; see $out"
 	exit 1
 }
-(($(metric simulation_input_wait_seconds_count))) || {
+part "$dir/now" "$dir/after"
+[[ $(metric simulation_input_wait_seconds_count) != 0 && -s $out/parts.tsv ]] || {
 	say "no input was timed"
 	exit 1
 }
-us() { quantile simulation_input_wait_seconds "$1" | awk '{ printf "%.1f\n", $1 * 1e6 }'; }
-p50=$(us 0.5) p95=$(us 0.95) p99=$(us 0.99)
-echo "$players players, $seconds s, $(metric simulation_input_wait_seconds_count) inputs timed:" \
-	"p50 $p50 us, p95 $p95 us, p99 $p99 us; tick p99 $(quantile simulation_tick_seconds 0.99) s"
+echo "$players players ($walk), $seconds s, $(metric simulation_input_wait_seconds_count) inputs timed;" \
+	"$(figure disconnects) disconnected, $(figure reliable_lost) reliable lost, tick p99 $(tick_ms 0.99) ms"
+# The seed system's figures are those of the workload's description: another machine, 3,000 players.
+awk -v p50="$(us 0.5)" -v p95="$(us 0.95)" -v p99="$(us 0.99)" 'BEGIN {
+	printf "%-14s %10s %10s %10s\n", "us", "p50", "p95", "p99"
+	printf "%-14s %10s %10s %10s\n", "measured", p50, p95, p99
+	printf "%-14s %10s %10s %10s\n", "target", 5, 20, 100
+	printf "%-14s %10s %10s %10s\n", "seed system", 19, 407, 1830
+	printf "%-14s %10.0f %10.0f %10.0f\n", "times faster", 19 / (p50 + 1e-9), 407 / (p95 + 1e-9), 1830 / (p99 + 1e-9)
+}'
 echo "from when an input was due at the client to the update that tells it: p50 $(figure heard_p50_ms) ms," \
 	"p99 $(figure heard_p99_ms) ms (a tick is 50)"
-awk -v commit="$commit" -v p50="$p50" -v p95="$p95" -v p99="$p99" '
-	function one(name, value, target) {
-		return sprintf("\"%s\": {\"median\": %s, \"low\": %s, \"high\": %s, \"target\": %s, \"better\": \"lower\"}",
-			name, value, value, value, target)
-	}
-	BEGIN {
-		printf "{\"bench\": \"W4\", \"commit\": \"%s\", \"metrics\": {%s, %s, %s}}\n", commit,
-			one("p50_us", p50, 5), one("p95_us", p95, 20), one("p99_us", p99, 100)
-	}'
+# spread COLUMN NAME TARGET: the parts' median, lowest and highest.
+spread() {
+	local sorted
+	mapfile -t sorted < <(cut -f "$1" "$out/parts.tsv" | sort -n)
+	metric_json "$2" "${sorted[${#sorted[@]} / 2]}" "${sorted[0]}" "${sorted[-1]}" lower "$3"
+}
+bench_json W4 "$commit" "$(spread 1 p50_us 5)" "$(spread 2 p95_us 20)" "$(spread 3 p99_us 100)"

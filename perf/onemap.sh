@@ -2,20 +2,26 @@
 # players with signed tickets from a generator. Sourced by bash scripts after `set -euo pipefail` and `name=…`:
 #   onemap_begin BUILD_FOLDER   services, key, memory; all is removed when the script ends
 #   onemap_tickets COUNT        makes the login tickets (once; a ticket is good for one login, so each run makes its own)
-#   onemap_run PLAYERS SECONDS uniform|crowd  one server, one generator; 1 when not all came in or were heard to the
-#                               end, 2 when the run could not be made (no server, a crash); says why
-#                               Leaves $dir/figures (the generator's) and $dir/before, $dir/after (/metrics)
-#   figure NAME; metric NAME; quantile HISTOGRAM SHARE   of the last run
+#   onemap_run PLAYERS SECONDS uniform|crowd|game  one server, one generator; 1 when not all came in or were heard to
+#                               the end, 2 when the run could not be made (no server, a crash); says why
+#                               Leaves $dir/figures (the generator's) and $dir/before, $dir/after (/metrics), for figures.sh
+#   onemap_look SECOND          a function of the caller's, if there is one: called every $every seconds of a run, with
+#                               $dir/then and $dir/now, /metrics at both ends of that time
 # shellcheck shell=bash
 # shellcheck disable=SC2034,SC2154 # tools/ and who sources this
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+# shellcheck source=perf/figures.sh
+. "$here/perf/figures.sh"
 # shellcheck source=tests/lib/services.sh
 . "$here/tests/lib/services.sh"
 # shellcheck source=tools/wire.sh
 . "$here/tools/wire.sh"
 
 say() { echo "$name: $*" >&2; }
+# What goes on, with minutes and seconds since the script began.
+progress() { printf '%s: %02d:%02d %s\n' "$name" $((SECONDS / 60)) $((SECONDS % 60)) "$*" >&2; }
+every=15
 
 # CPUs: the server's lcores first, the last for the generator. With two there is one for all of the server's hot
 # work, and the other is the generator's, which shares it with control threads and databases; with more they are apart.
@@ -87,8 +93,21 @@ onemap_begin() {
 # 50 in the window of five cells of 4/7 of the view: the same field as bench-simulation's.
 onemap_width() { awk -v n="$1" 'BEGIN { w = sqrt(n / 50) * 5 * 40 * 4 / 7; print int(w < 16 ? 16 : w + 1) }'; }
 
+# Of --walk game: the game's data, and a field with walls, monsters (one for each eight players), and spawns.
+onemap_ground() {
+	local players=$1 width=$2 monsters
+	monsters=${MONSTERS:-$((players / 8 + 1))}
+	content=$dir/content
+	mkdir -p "$content"
+	cp "$here"/lua/content/*.yaml "$content"
+	"$here/perf/field.py" "$width" "$monsters" "$content/field.tmj" || return 1
+	ground="file: field.tmj"
+}
+
+# onemap_config PLAYERS WIDTH WALK
 onemap_config() {
-	local players=$1 width=$2 peers
+	local players=$1 width=$2 peers content=$here/lua/content ground="width: ${2}m, height: ${2}m"
+	[[ $3 != game ]] || onemap_ground "$players" "$width" || return 1
 	peers=$((players + players / 8 + 64))
 	http_port=$((20000 + RANDOM % 10000))
 	cat >"$dir/node.yaml" <<YAML
@@ -105,9 +124,9 @@ enet:
   source_connects_burst: 100000
   peer_hold: 256KiB
   pool: 512MiB
-simulation: { lcores: [$shard_lcore], players_max: $players, autosave: 30s, update_max: ${UPDATE_MAX:-1350B}, content: $here/lua/content, seed: 1 }
+simulation: { lcores: [$shard_lcore], players_max: $players, autosave: 30s, update_max: ${UPDATE_MAX:-1350B}, content: $content, seed: 1 }
 maps:
-  - { name: field, shard: 0, width: ${width}m, height: ${width}m, view: 40m, players_max: $players }
+  - { name: field, shard: 0, $ground, view: 40m, players_max: $players }
 admission:
   players_max: $players
   first_map: field
@@ -136,7 +155,7 @@ onemap_tickets() {
 # Characters that were here before, each where it stands: anywhere on the map, or in a square around its middle.
 onemap_characters() {
 	local players=$1 width=$2 walk=$3 side=$2
-	[[ $walk == uniform ]] || side=$(awk -v n="$players" -v per="${CROWD_PER_M2:-0.2}" \
+	[[ $walk != crowd ]] || side=$(awk -v n="$players" -v per="${CROWD_PER_M2:-0.2}" \
 		'BEGIN { s = sqrt(n / per); print int(s < 8 ? 8 : s) }')
 	((side <= width)) || side=$width
 	services_sql "$dir" stormweir "
@@ -199,10 +218,11 @@ onemap_server_stop() {
 	rm -f "$dir"/huge/* # EAL leaves its pages to whoever comes next under its name
 }
 
-# onemap_wait LINE SECONDS [LOG]: until a line of the generator's log, or of LOG, begins so. 1: it did not come, or not
+# onemap_wait LINE SECONDS [LOG|quietly]: until a line of the generator's log, or of LOG, begins so. 1: it did not come, or not
 # all players came in; 2: server or generator has ended. Says which.
 onemap_wait() {
-	local line=$1 seconds=$2 log=${3:-$dir/figures} turns=$(($2 * 10)) one
+	local line=$1 seconds=$2 log=${3:-$dir/figures} end=$((SECONDS + $2)) one quiet=0
+	[[ $log != quietly ]] || quiet=1 log=$dir/figures
 	until grep -q "^$line" "$log"; do
 		for one in server generator; do
 			[[ -n $(process_pid "$dir/$one.pid") ]] || {
@@ -211,33 +231,52 @@ onemap_wait() {
 			}
 		done
 		[[ $line == 'gen: left' ]] || ! grep 'players came in' "$dir/figures" >&2 || return 1
-		((turns-- > 0)) || {
-			say "no \"$line\" in $seconds s"
+		((SECONDS < end)) || {
+			((quiet)) || say "no \"$line\" in $seconds s"
 			return 1
 		}
-		sleep 0.1
+		sleep "${pace:-0.1}"
 	done
 }
 
+# To the end of the seconds that are measured, with a look every so often.
+onemap_watch() {
+	local seconds=$1 start=$SECONDS next=$every status pace=0.5
+	cp "$dir/before" "$dir/now"
+	for (( ; next < seconds; next += every)); do
+		status=0
+		onemap_wait 'gen: done' $((start + next - SECONDS)) quietly || status=$?
+		((status == 1)) || return $status
+		mv "$dir/now" "$dir/then"
+		onemap_metrics now || return 2
+		! declare -F onemap_look >/dev/null || onemap_look $((SECONDS - start))
+	done
+	onemap_wait 'gen: done' $((start + seconds - SECONDS + 30))
+}
+
 onemap_play() {
-	local players=$1 seconds=$2 walk=$3 status
+	local players=$1 seconds=$2 walk=$3 status rate=${LOGIN_RATE:-1500}
+	# Who is in already fights, and PostgreSQL shares its CPU with the generator.
+	[[ $walk != game ]] || rate=${LOGIN_RATE:-800}
 	: >"$dir/figures"
 	# shellcheck disable=SC2046 # words
 	process_spawn "$dir/generator.pid" "$dir/figures" nice -n -15 "$bin/stormweir-gen" \
 		--lcores "0@$cpu_generator" -m "$mb_generator" $(onemap_eal gen client) -- --port net_memif0 \
 		--tx-ip 10.78.1.2,10.78.1.1 --rxd 16384 --txd 16384 --burst 64 --forward-mode game \
-		--clients "$players" --tickets "$dir/tickets" --login-rate "${LOGIN_RATE:-1500}" \
-		--settle "${SETTLE:-5}" --seconds "$seconds" $([[ $walk == uniform ]] || echo --crowd)
+		--clients "$players" --tickets "$dir/tickets" --login-rate "$rate" \
+		--settle "${SETTLE:-5}" --seconds "$seconds" --walk "$walk"
 	onemap_first "$dir/postgres.pid"
 	onemap_first "$dir/redis/redis.pid"
 	onemap_first "$dir/generator.pid"
+	progress "$players players ($walk) log in"
 	onemap_wait 'gen: playing' $((60 + players / 500)) || {
 		status=$?
 		onemap_metrics failed && cp "$dir/failed" "$out/metrics.failed"
 		return $status
 	}
 	onemap_metrics before || return 2
-	onemap_wait 'gen: done' $((seconds + 30)) || return $?
+	progress "they play for $seconds s"
+	onemap_watch "$seconds" || return $?
 	onemap_metrics after || return 2
 	if [[ -n ${PERF:-} ]]; then
 		perf record -q -e cpu-clock -F 2000 -C "$cpu_worker" -o "$out/perf.data" -- sleep 5 || say "perf record failed: there is no profile"
@@ -266,7 +305,7 @@ onemap_run_once() {
 	rm -f "$dir/before" "$dir/after"
 	: >"$dir/figures"
 	width=$(onemap_width "$players")
-	onemap_config "$players" "$width" || return 2
+	onemap_config "$players" "$width" "$walk" || return 2
 	onemap_tickets "$players" || return 2
 	if onemap_server_start && onemap_characters "$players" "$width" "$walk"; then
 		onemap_play "$players" "$seconds" "$walk" || status=$?
@@ -278,44 +317,6 @@ onemap_run_once() {
 	cp "$dir/figures" "$out/generator.$walk.$players"
 	[[ ! -s $dir/after ]] || cp "$dir/after" "$out/metrics.$walk.$players"
 	return $status
-}
-
-# figure NAME: of the generator's.
-figure() { awk -v name="$1" '$1 == name { n = $2 } END { print n + 0 }' "$dir/figures"; }
-
-# metric NAME: how much a counter grew, all threads together.
-metric() {
-	awk -v name="stormweir_$1" '
-		{ key = $1; sub(/\{.*/, "", key) }
-		key == name { sum[FILENAME] += $2 }
-		END { printf "%.9g\n", sum[ARGV[2]] - sum[ARGV[1]] }' "$dir/before" "$dir/after"
-}
-
-# quantile HISTOGRAM SHARE [before]: in seconds, straight between the bounds of its bucket. Of what came since "before".
-quantile() {
-	awk -v name="stormweir_$1_bucket" -v share="$2" '
-		{ key = $1; sub(/\{.*/, "", key) }
-		key != name { next }
-		{
-			bound = $1; sub(/.*le="/, "", bound); sub(/".*/, "", bound)
-			if (FILENAME == ARGV[1]) before[bound] += $2
-			else { if (!(bound in after)) order[n++] = bound; after[bound] += $2 }
-		}
-		END {
-			all = after["+Inf"] - before["+Inf"]
-			last = 0; below = 0
-			for (i = 0; i < n; i++) {
-				count = after[order[i]] - before[order[i]]
-				if (all && count >= share * all) {
-					high = order[i] == "+Inf" ? last * 2 : order[i]
-					part = count > below ? (share * all - below) / (count - below) : 1
-					printf "%.9f\n", last + (high - last) * part
-					exit
-				}
-				below = count; last = order[i]
-			}
-			print 0
-		}' "$dir/before" "$dir/after"
 }
 
 onemap_head() {

@@ -1,12 +1,15 @@
 /* stock_game: the reference of W3: what a game server on unmodified libenet and kernel sockets does
- * for the same players, one thread.   stormweir-stock-game ADDRESS PORT PEERS WIDTH-M SECONDS
+ * for the same players, one thread.   stormweir-stock-game ADDRESS PORT PEERS WIDTH-M SETTLE SECONDS
+ *
+ * An ENet host has at most 4,095 peers: the next ones are those of a second host on the next port,
+ * and so on, all serviced by the one thread, all on one map.
  *
  * The same messages come in (Hello, InputBatch; the ticket is not looked at) and updates of the
  * same size go out (Joined, WorldUpdate, ViewChange): 20 ticks a second, each applies an input a
  * player, moves it, sorts all into cells of 4/7 of 40 m, and sends each player what moves in the 5
  * x 5 cells around it, at most 1,350 bytes, and who came and who went by a list of whom it knows.
  * It does nothing else: no saves, no checks of speed, no scripts, nobody loaded; walls there are
- * none. Five seconds after all PEERS are in it measures for SECONDS, prints a line a figure, and
+ * none. SETTLE seconds after all PEERS are in it measures for SECONDS, prints a line a figure, and
  * goes on. */
 #include <enet/enet.h>
 #include <math.h>
@@ -30,6 +33,8 @@
 #define KNOWN_MAX  256u
 #define RECORD_MAX 32u
 #define TICKS_MAX  (1u << 20)
+#define HOST_PEERS 4095u /* ENET_PROTOCOL_MAXIMUM_PEER_ID */
+#define HOSTS_MAX  16u
 
 struct player {
 	ENetPeer *peer; /* NULL: nobody */
@@ -44,6 +49,8 @@ struct player {
 };
 
 static struct player *players;
+static ENetHost *hosts[HOSTS_MAX];
+static uint32_t host_count;
 static uint64_t idle_ns; /* in calls that found nothing */
 static uint32_t *cells, columns, tick, peers_max, playing;
 static int32_t width_mm;
@@ -148,9 +155,8 @@ static void take_input(struct player *p, const uint8_t *at, const uint8_t *end)
 	p->dy = (int8_t)axis[1];
 }
 
-static void receive(ENetEvent *event)
+static void receive(struct player *p, ENetEvent *event)
 {
-	struct player *p = &players[event->peer->incomingPeerID];
 	const uint8_t *data = event->packet->data;
 
 	if (event->packet->dataLength && data[0] == SW_MSG_HELLO && !p->peer) {
@@ -295,36 +301,46 @@ static void report(uint32_t *late_us, uint32_t ticks, uint64_t wall_ns, uint32_t
 	fflush(stdout);
 }
 
-/* Services the host until the next tick is due, at least once. */
-static uint32_t service(ENetHost *host, uint64_t until_ns)
+/* What the host has, until the time is up. Returns players that it lost. */
+static uint32_t service_host(uint32_t number, uint64_t until_ns, bool *any)
 {
 	ENetEvent event;
+	uint32_t lost = 0;
+
+	while (enet_host_service(hosts[number], &event, 0) > 0) {
+		struct player *p = &players[number * HOST_PEERS + event.peer->incomingPeerID];
+
+		*any = true;
+		if (event.type == ENET_EVENT_TYPE_RECEIVE) {
+			receive(p, &event);
+		} else if (event.type == ENET_EVENT_TYPE_DISCONNECT && p->peer) {
+			p->peer = NULL;
+			playing--;
+			lost++;
+		}
+		if (now_ns(CLOCK_MONOTONIC) >= until_ns)
+			break;
+	}
+	return lost;
+}
+
+/* Services the hosts until the next tick is due, at least once. */
+static uint32_t service(uint64_t until_ns)
+{
 	uint32_t lost = 0;
 
 	do {
 		uint64_t before_ns = now_ns(CLOCK_MONOTONIC);
 		bool any = false;
 
-		while (enet_host_service(host, &event, 0) > 0) {
-			any = true;
-			struct player *p = &players[event.peer->incomingPeerID];
-
-			if (event.type == ENET_EVENT_TYPE_RECEIVE) {
-				receive(&event);
-			} else if (event.type == ENET_EVENT_TYPE_DISCONNECT && p->peer) {
-				p->peer = NULL;
-				playing--;
-				lost++;
-			}
-			if (now_ns(CLOCK_MONOTONIC) >= until_ns)
-				break;
-		}
+		for (uint32_t i = 0; i < host_count; i++)
+			lost += service_host(i, until_ns, &any);
 		idle_ns += any ? 0 : now_ns(CLOCK_MONOTONIC) - before_ns;
 	} while (now_ns(CLOCK_MONOTONIC) < until_ns && !stop);
 	return lost;
 }
 
-static void run(ENetHost *host, uint32_t wanted, uint32_t seconds)
+static void run(uint32_t wanted, uint32_t settle_s, uint32_t seconds)
 {
 	uint32_t *late_us = calloc(TICKS_MAX, sizeof(*late_us)), ticks = 0, lost = 0;
 	uint64_t due_ns = now_ns(CLOCK_MONOTONIC), start_ns = 0;
@@ -332,14 +348,15 @@ static void run(ENetHost *host, uint32_t wanted, uint32_t seconds)
 	while (!stop && late_us) {
 		uint64_t now;
 
-		lost += service(host, due_ns);
+		lost += service(due_ns);
 		run_tick();
-		enet_host_flush(host);
+		for (uint32_t i = 0; i < host_count; i++)
+			enet_host_flush(hosts[i]);
 		now = now_ns(CLOCK_MONOTONIC);
 		if (!start_ns || now < start_ns)
 			idle_ns = 0;
 		if (playing == wanted && !start_ns) {
-			start_ns = now + 5000000000ull; /* the views that all get at once */
+			start_ns = now + settle_s * 1000000000ull; /* the views that all get at once */
 			lost = 0;
 		}
 		if (start_ns && now >= start_ns && seconds && ticks < TICKS_MAX) {
@@ -356,13 +373,36 @@ static void run(ENetHost *host, uint32_t wanted, uint32_t seconds)
 	free(late_us);
 }
 
-int main(int argc, char **argv)
+static bool open_hosts(const char *text, uint32_t port)
 {
 	ENetAddress address;
-	ENetHost *host;
 
-	if (argc != 6) {
-		fprintf(stderr, "stormweir-stock-game ADDRESS PORT PEERS WIDTH-M SECONDS\n");
+	host_count = (peers_max + HOST_PEERS - 1) / HOST_PEERS;
+	if (!host_count || host_count > HOSTS_MAX || enet_address_set_host(&address, text)) {
+		fprintf(stderr, "stock-game: %s is not an IPv4 address, or not 1 to %u peers\n",
+			text, HOSTS_MAX * HOST_PEERS);
+		return false;
+	}
+	for (uint32_t i = 0; i < host_count; i++) {
+		uint32_t left = peers_max - i * HOST_PEERS;
+
+		address.port = (enet_uint16)(port + i);
+		hosts[i] = enet_host_create(
+			&address, left < HOST_PEERS ? left : HOST_PEERS, SW_CHANNELS, 0, 0);
+		if (!hosts[i]) {
+			fprintf(stderr, "stock-game: no host on %s:%u\n", text, port + i);
+			return false;
+		}
+		enet_socket_set_option(hosts[i]->socket, ENET_SOCKOPT_RCVBUF, 8 << 20);
+		enet_socket_set_option(hosts[i]->socket, ENET_SOCKOPT_SNDBUF, 8 << 20);
+	}
+	return true;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc != 7) {
+		fprintf(stderr, "stormweir-stock-game ADDRESS PORT PEERS WIDTH-M SETTLE SECONDS\n");
 		return 2;
 	}
 	signal(SIGINT, on_signal);
@@ -373,23 +413,17 @@ int main(int argc, char **argv)
 	players = calloc(peers_max + 1, sizeof(*players));
 	cells = calloc((size_t)columns * columns, sizeof(*cells));
 	stamp = calloc(peers_max + 1, sizeof(*stamp));
-	if (enet_initialize() || enet_address_set_host(&address, argv[1]) || !players || !cells ||
-		!stamp) {
-		fprintf(stderr, "stock-game: %s is not an IPv4 address, or no memory\n", argv[1]);
+	if (!players || !cells || !stamp || enet_initialize()) {
+		fprintf(stderr, "stock-game: no memory\n");
 		return 1;
 	}
-	address.port = (enet_uint16)atoi(argv[2]);
-	host = enet_host_create(&address, peers_max, 4, 0, 0);
-	if (!host) {
-		fprintf(stderr, "stock-game: no host on %s:%s\n", argv[1], argv[2]);
+	if (!open_hosts(argv[1], (uint32_t)atoi(argv[2])))
 		return 1;
-	}
-	enet_socket_set_option(host->socket, ENET_SOCKOPT_RCVBUF, 8 << 20);
-	enet_socket_set_option(host->socket, ENET_SOCKOPT_SNDBUF, 8 << 20);
 	printf("stock: ready\n");
 	fflush(stdout);
-	run(host, peers_max, (uint32_t)atoi(argv[5]));
-	enet_host_destroy(host);
+	run(peers_max, (uint32_t)atoi(argv[5]), (uint32_t)atoi(argv[6]));
+	for (uint32_t i = 0; i < host_count; i++)
+		enet_host_destroy(hosts[i]);
 	enet_deinitialize();
 	return 0;
 }

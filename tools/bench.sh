@@ -1,6 +1,7 @@
 # bench.sh: ./dev bench and ./dev fuzz. Sourced by ./dev.
 #
-# A benchmark is a script perf/bench_NAME.sh; it gets the folder of the release build as its argument. A
+# A benchmark is a script perf/bench_NAME.sh; it gets the folder of the release build as its argument, and what follows
+# its name, if that begins with "-" and no other benchmark is named. A
 # fuzz target is a program FOLDER_NAME_fuzz of the fuzz build (sw_fuzz in cmake/sw.cmake), its seeds, if it
 # has any, FOLDER/NAME_corpus.
 # shellcheck shell=bash
@@ -19,19 +20,24 @@ fuzz_programs() {
 }
 
 bench() {
-	local name failed=0
+	local name failed=0 names=()
+	while (($#)) && [[ $1 != -* ]]; do
+		names+=("$1")
+		shift
+	done
+	(($# == 0 || ${#names[@]} == 1)) || usage "options go to one benchmark"
 	setup
 	build release
-	if (($# == 0)); then
+	if ((${#names[@]} == 0)); then
 		echo "benchmarks:"
 		bench_names | sed 's/^/  /'
 		return
 	fi
-	for name in "$@"; do
+	for name in "${names[@]}"; do
 		bench_names | grep -qx -- "$name" || usage "there is no benchmark $name"
 	done
-	for name in "$@"; do
-		as_root "perf/bench_$name.sh" "$root/build/release" || failed=1
+	for name in "${names[@]}"; do
+		as_root "perf/bench_$name.sh" "$root/build/release" "$@" || failed=1
 	done
 	exit $failed
 }

@@ -4,17 +4,19 @@
 #include "common/mono.h"
 #include "dataplane/lean_client.h"
 #include "perf/gen/game.h"
+#include "perf/gen/hunt.h"
 #include "proto/message_types.h"
 
 #define ACKS_MAX    10u /* that wait; with the eleventh they leave at once */
 #define ACK_WAIT_MS 16u /* for an input to ride with: a client that draws 60 frames a second */
 #define INPUTS      8u
+#define ACTION_MAX  8u  /* bytes: the type and an actor's id */
 #define TURN_MIN    20u /* inputs between two turns: at most one is among the last eight */
 #define TURN_SPAN   40u
 #define PING_INPUTS 10u /* a ping with each tenth input: libenet's 500 ms at 20 Hz */
 #define BUILD       "stormweir-gen"
 
-enum game_state { IDLE, CONNECTING, HELLO, PLAYING, GONE };
+enum game_state { IDLE, CONNECTING, HELLO, LATER, PLAYING, GONE };
 
 struct ack {
 	uint16_t number, sent_ms;
@@ -38,17 +40,27 @@ struct client {
 	uint16_t heard[LEAN_CHANNELS]; /* reliable numbers taken in order */
 	uint16_t control_heard, control_sent;
 	uint16_t peer_id;
-	uint16_t hello_number, unreliable_sent;
+	uint16_t session_sent, unreliable_sent;
 	uint8_t session, state, acks;
 	int8_t dx, dy, old_dx, old_dy; /* the way before the turn */
 	uint32_t turned;               /* the first input of this way */
 	uint32_t turn_at;              /* the first of the next */
 	struct ack ack[ACKS_MAX];
 	/* while logging in */
-	uint32_t begun_ms, again_ms, connect_id;
+	uint32_t begun_ms, again_ms;
+	uint32_t retry_ms; /* the server said so: not now */
+	uint16_t tries;
 	bool updated, acknowledged, back, in_line;
 } __attribute__((aligned(64)));
 _Static_assert(sizeof(struct client) <= 192, "three lines a client");
+_Static_assert(INPUTS == HUNT_INPUTS, "a batch");
+
+/* What a client of --walk game has besides. One action is out at a time. */
+struct hunter {
+	struct hunt hunt;
+	uint32_t said_ms;
+	uint8_t said[ACTION_MAX], said_bytes; /* the last action, to be repeated */
+};
 
 struct game {
 	struct game_config config;
@@ -56,6 +68,7 @@ struct game {
 	struct game_counters counters;
 	struct latency latency;
 	struct client *clients;
+	struct hunter *hunters; /* [clients], NULL: nobody hunts */
 	struct ack_line acks;
 	uint32_t *order; /* in which clients have their turn within a tick: by chance */
 	uint64_t start_ns, now_ns, period_ns;
@@ -92,7 +105,10 @@ struct game *game_new(const struct game_config *config, const struct flow_ops *o
 	while (game->acks.mask < config->clients)
 		game->acks.mask *= 2;
 	game->acks.at = calloc(game->acks.mask--, sizeof(*game->acks.at));
-	if (!game->clients || !game->order || !game->acks.at) {
+	if (config->walk == GAME_WALK_GAME)
+		game->hunters = calloc(config->clients, sizeof(*game->hunters));
+	if (!game->clients || !game->order || !game->acks.at ||
+		(config->walk == GAME_WALK_GAME && !game->hunters)) {
 		game_free(game);
 		return NULL;
 	}
@@ -114,6 +130,7 @@ void game_free(struct game *game)
 	if (!game)
 		return;
 	free(game->clients);
+	free(game->hunters);
 	free(game->order);
 	free(game->acks.at);
 	free(game);
@@ -211,12 +228,12 @@ static bool say_connect(struct game *game, uint32_t index)
 
 	if (!out)
 		return false;
-	client->connect_id = (index + 1) * 2654435761u ^ game->config.seed;
 	client->peer_id = 0xfff;
 	client->control_sent = 1; /* the CONNECT */
 	game->ops.end(game->ops.ctx, index,
-		lean_connect(&lean, client->connect_id, (uint16_t)(index % game->config.ids),
-			SW_PROTOCOL_VERSION, game->now_ms, out));
+		lean_connect(&lean, ((index + 1) * 2654435761u ^ game->config.seed) + client->tries,
+			(uint16_t)(index % game->config.ids), SW_PROTOCOL_VERSION, game->now_ms,
+			out));
 	client->state = CONNECTING;
 	client->again_ms = game->now_ms + GAME_REPEAT_MS;
 	game->counters.connects++;
@@ -239,7 +256,7 @@ static void say_hello(struct game *game, uint32_t index)
 	p = put_bytes(p, 2 << 3 | 2, tickets->ticket[index], tickets->bytes[index]);
 	p = put_bytes(p, 3 << 3 | 2, BUILD, sizeof(BUILD) - 1);
 	at = put_acks(client, put_head(game, client, out));
-	at = lean_command(at, 0x86, SW_CHANNEL_SESSION, client->hello_number = 1);
+	at = lean_command(at, 0x86, SW_CHANNEL_SESSION, client->session_sent = 1);
 	lean_put16(at, (uint32_t)(p - hello));
 	memcpy(at + 2, hello, (size_t)(p - hello));
 	end(game, index, out, at + 2 + (p - hello));
@@ -259,7 +276,7 @@ static void turn(struct game *game, struct client *client)
 		client->dy = (int8_t)-client->dy;
 		return;
 	}
-	if (game->config.walk == GAME_WALK_UNIFORM)
+	if (game->config.walk != GAME_WALK_CROWD)
 		client->turn_at = client->input + TURN_MIN + random_below(game, TURN_SPAN);
 	client->dx = (int8_t)((int32_t)random_below(game, 255) - 127);
 	client->dy = (int8_t)((int32_t)random_below(game, 255) - 127);
@@ -288,6 +305,54 @@ static uint8_t *put_input(uint8_t *at, int8_t dx, int8_t dy)
 	return at;
 }
 
+/* What was said last, if it waits for long, or the action that the newest input comes with. */
+static uint8_t *put_action(
+	struct game *game, uint32_t index, enum hunt_act act, uint32_t actor_id, uint8_t *at)
+{
+	struct client *client = &game->clients[index];
+	struct hunter *hunter = &game->hunters[index];
+
+	if (act != HUNT_WALK) {
+		uint8_t *p = hunter->said;
+
+		*p++ = act == HUNT_ATTACK ? SW_MSG_ATTACK : SW_MSG_PICK_UP;
+		*p++ = 1 << 3;
+		p = put_varint(p, actor_id);
+		hunter->said_bytes = (uint8_t)(p - hunter->said);
+		client->session_sent++;
+		client->acknowledged = false;
+		game->counters.attacks += act == HUNT_ATTACK;
+		game->counters.picks += act == HUNT_PICK_UP;
+	} else if (client->acknowledged || game->now_ms - hunter->said_ms < GAME_REPEAT_MS) {
+		return at;
+	} else {
+		game->counters.actions_repeated++;
+	}
+	hunter->said_ms = game->now_ms;
+	at = lean_command(at, 0x86, SW_CHANNEL_SESSION, client->session_sent);
+	lean_put16(at, hunter->said_bytes);
+	memcpy(at + 2, hunter->said, hunter->said_bytes);
+	return at + 2 + hunter->said_bytes;
+}
+
+static uint8_t *put_ways(const struct game *game, uint32_t index, uint32_t first, uint8_t *at)
+{
+	const struct client *client = &game->clients[index];
+
+	for (uint32_t i = first; i != client->input + 1; i++) {
+		bool now = (int32_t)(i - client->turned) >= 0;
+		int8_t dx = now ? client->dx : client->old_dx,
+		       dy = now ? client->dy : client->old_dy;
+
+		if (game->hunters) {
+			dx = game->hunters[index].hunt.dx[i % HUNT_INPUTS];
+			dy = game->hunters[index].hunt.dy[i % HUNT_INPUTS];
+		}
+		at = put_input(at, dx, dy);
+	}
+	return at;
+}
+
 static void say_input(struct game *game, uint32_t index, uint64_t due_ns)
 {
 	struct client *client = &game->clients[index];
@@ -303,6 +368,14 @@ static void say_input(struct game *game, uint32_t index, uint64_t due_ns)
 	at = put_acks(client, put_head(game, client, out));
 	if (client->input % PING_INPUTS == 0)
 		at = lean_command(at, 0x85, 0xff, ++client->control_sent);
+	if (game->hunters) {
+		int8_t dx = client->dx, dy = client->dy;
+		uint32_t actor_id = 0;
+		enum hunt_act act = hunt_step(&game->hunters[index].hunt, client->input,
+			client->acknowledged, &dx, &dy, &actor_id);
+
+		at = put_action(game, index, act, actor_id, at);
+	}
 	at = lean_command(at, 7, SW_CHANNEL_WORLD, 0);
 	lean_put16(at, ++client->unreliable_sent);
 	bytes = at + 2;
@@ -310,19 +383,27 @@ static void say_input(struct game *game, uint32_t index, uint64_t due_ns)
 	*at++ = SW_MSG_INPUT;
 	first = client->input > INPUTS ? client->input - INPUTS + 1 : 1;
 	*at++ = 1 << 3;
-	at = put_varint(at, first);
-	for (uint32_t i = first; i != client->input + 1; i++) {
-		bool now = (int32_t)(i - client->turned) >= 0;
-
-		at = put_input(
-			at, now ? client->dx : client->old_dx, now ? client->dy : client->old_dy);
-	}
+	at = put_ways(game, index, first, put_varint(at, first));
 	lean_put16(bytes, (uint32_t)(at - message));
 	end(game, index, out, at);
 	game->counters.inputs++;
 }
 
 /* --- in --- */
+
+/* A connection's end from which the next begins, when the server wants it. */
+static void later(struct game *game, uint32_t index)
+{
+	struct client *client = &game->clients[index];
+	struct client next = {.state = LATER,
+		.begun_ms = client->begun_ms,
+		.again_ms = game->now_ms + client->retry_ms,
+		.tries = (uint16_t)(client->tries + 1),
+		.in_line = client->in_line};
+
+	*client = next;
+	game->counters.retries++;
+}
 
 static void over(struct game *game, struct client *client, uint32_t reason)
 {
@@ -337,11 +418,20 @@ static void over(struct game *game, struct client *client, uint32_t reason)
 	game->last_reason = reason;
 }
 
-static void on_joined(struct game *game, struct client *client)
+static struct hunt *hunt_of(const struct game *game, const struct client *client)
+{
+	return game->hunters ? &game->hunters[client - game->clients].hunt : NULL;
+}
+
+static void on_joined(
+	struct game *game, struct client *client, const uint8_t *at, const uint8_t *end)
 {
 	if (client->state != HELLO)
 		return;
+	if (game->hunters)
+		hunt_joined(hunt_of(game, client), at, end);
 	client->state = PLAYING;
+	client->acknowledged = true; /* the Hello was heard, or nobody would have joined */
 	client->turn_at = 1;
 	game->waiting--;
 	game->playing++;
@@ -360,6 +450,27 @@ static void on_view_change(
 	game->counters.view_changes++;
 	game->counters.reliable_lost += sequence - client->view_sequence - 1;
 	client->view_sequence = sequence;
+	if (game->hunters)
+		hunt_view(hunt_of(game, client), at, end);
+}
+
+static void on_refused(
+	struct game *game, struct client *client, const uint8_t *at, const uint8_t *end)
+{
+	uint32_t reason, bytes, retry_ms = 0;
+
+	if (!get_field(&at, end, 1 << 3, &reason) || !get_field(&at, end, 2 << 3 | 2, &bytes)) {
+		game->counters.unreadable++;
+		return;
+	}
+	if (bytes <= (uint32_t)(end - at)) {
+		at += bytes;
+		get_field(&at, end, 3 << 3, &retry_ms);
+	}
+	if (client->state == HELLO && retry_ms)
+		client->retry_ms = retry_ms;
+	else
+		over(game, client, reason);
 }
 
 /* Once each, in the channel's order; of a fragmented one the beginning. */
@@ -367,17 +478,20 @@ static void on_reliable(
 	struct game *game, struct client *client, const uint8_t *payload, uint32_t bytes)
 {
 	const uint8_t *at = payload + 1, *end = payload + bytes;
-	uint32_t reason;
 
 	if (!bytes)
 		return;
 	switch (payload[0]) {
 	case SW_MSG_REFUSED:
-		get_field(&at, end, 1 << 3, &reason);
-		over(game, client, reason);
+		on_refused(game, client, at, end);
 		break;
 	case SW_MSG_JOINED:
-		on_joined(game, client);
+		on_joined(game, client, at, end);
+		break;
+	case SW_MSG_ACTION_REFUSED:
+		game->counters.actions_refused++;
+		if (game->hunters)
+			hunt_refused(hunt_of(game, client), at, end);
 		break;
 	case SW_MSG_VIEW_CHANGE:
 		on_view_change(game, client, at, end);
@@ -406,6 +520,8 @@ static void on_update(
 		game->counters.updates_missed += tick - client->update_tick - 1;
 	client->updated = true;
 	client->update_tick = tick;
+	if (game->hunters && hunt_reads(hunt_of(game, client)))
+		hunt_update(hunt_of(game, client), client->input, at, end);
 	game->counters.updates++;
 	game->counters.update_bytes += bytes;
 	if ((int32_t)(sequence - client->input_heard) > 0) {
@@ -469,13 +585,25 @@ static void on_command(struct game *game, uint32_t index, const uint8_t *p, uint
 	struct client *client = &game->clients[index];
 	uint8_t number = p[0] & 0xf;
 
+	if (client->state == LATER)
+		return; /* of the connection before */
 	switch (number) {
 	case 1:
-		if (p[1] == SW_CHANNEL_SESSION && lean_get16(p + 4) == client->hello_number)
+		if (p[1] == SW_CHANNEL_SESSION && lean_get16(p + 4) == client->session_sent)
 			client->acknowledged = true;
 		return;
 	case 4:
-		over(game, client, lean_get32(p + 4));
+		if (client->state != HELLO || !client->retry_ms) {
+			over(game, client, lean_get32(p + 4));
+			return;
+		}
+		/* Unacknowledged it would be said again, to the next connection. */
+		client->acks = 1;
+		client->ack[0] = (struct ack){.number = (uint16_t)lean_get16(p + 2),
+			.sent_ms = (uint16_t)sent_ms,
+			.channel = 0xff};
+		say_acks(game, index);
+		later(game, index);
 		return;
 	case 7:
 		on_update(game, client, p + fixed, data);
@@ -554,14 +682,14 @@ static uint32_t sweep(struct game *game, uint32_t room)
 		struct client *client = &game->clients[index];
 
 		game->sweep_next = index + 1 == game->config.clients ? 0 : index + 1;
-		if (client->state != CONNECTING && client->state != HELLO)
+		if (client->state != CONNECTING && client->state != HELLO && client->state != LATER)
 			continue;
 		if (game->now_ms - client->begun_ms > GAME_GIVE_UP_MS) {
 			client->state = GONE;
 			game->waiting--;
 			game->counters.unanswered++;
 		} else if ((int32_t)(game->now_ms - client->again_ms) >= 0) {
-			if (client->state == CONNECTING)
+			if (client->state != HELLO)
 				say_connect(game, index);
 			else if (!client->acknowledged)
 				say_hello(game, index);

@@ -13,11 +13,12 @@
 
 #define GAME_TICKET_MAX 512u   /* bytes, as the protocol says */
 #define GAME_REPEAT_MS  500u   /* CONNECT and Hello, each time after that */
-#define GAME_GIVE_UP_MS 60000u /* from CONNECT to Joined */
+#define GAME_GIVE_UP_MS 60000u /* from the first CONNECT to Joined */
 
 enum game_walk {
 	GAME_WALK_UNIFORM, /* anywhere */
-	GAME_WALK_CROWD    /* there and back: whoever starts in a crowd stays in it */
+	GAME_WALK_CROWD,   /* there and back: whoever starts in a crowd stays in it */
+	GAME_WALK_GAME     /* anywhere, and what is near is fought and picked up (hunt.h) */
 };
 
 struct game_tickets {
@@ -46,6 +47,7 @@ struct game_config {
 	X(connects, "CONNECTs, repeats included")                                                  \
 	X(hellos, "Hellos, repeats included")                                                      \
 	X(joined, "players that came onto the map")                                                \
+	X(retries, "logins refused for the moment, tried again when the server said")              \
 	X(refused, "clients that were refused, or sent away before they were on the map")          \
 	X(unanswered, "clients that were not on the map in time")                                  \
 	X(disconnects, "players that the server ended")                                            \
@@ -60,6 +62,10 @@ struct game_config {
 	X(reliable_early, "those that came before one that is missing: not acknowledged")          \
 	X(reliable_lost, "numbers left out in ViewChange.sequence")                                \
 	X(view_changes, "view changes")                                                            \
+	X(attacks, "blows struck at monsters")                                                     \
+	X(picks, "tries to pick up loot")                                                          \
+	X(actions_repeated, "of both, those said again: not acknowledged in GAME_REPEAT_MS")       \
+	X(actions_refused, "answers of the server that one was refused")                           \
 	X(answers, "datagrams that only acknowledge")                                              \
 	X(unreadable, "datagrams and messages that make no sense")                                 \
 	X(no_buffer, "datagrams that were not sent for want of a buffer")

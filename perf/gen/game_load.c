@@ -131,7 +131,7 @@ int game_run(const struct gen_options *options, const struct flow_ops *flow_ops,
 		.login_rate = options->login_rate,
 		.hz = options->hz,
 		.seed = options->flow.seed,
-		.walk = options->crowd ? GAME_WALK_CROWD : GAME_WALK_UNIFORM};
+		.walk = options->walk};
 	struct game_tickets tickets;
 	struct run run = {.wire = *wire};
 	int status = 1;

@@ -1,9 +1,9 @@
-/* game_test.c: proves what W3 rests on: that the generator's players log in through loss; that what
- * they send is what a client would send (a protobuf library reads it, and a batch repeats the
- * inputs of the one before); that a number left out of ViewChange.sequence, a tick without an
- * update and a disconnect are each seen and counted; that the engine never misses an
- * acknowledgement for long; and that a file of tickets is read as it was written. The far end is
- * the real engine. */
+/* game_test.c: proves what W3 rests on: that the generator's players log in through loss, and again
+ * when they were refused for the moment; that what they send is what a client would send (a
+ * protobuf library reads it, and a batch repeats the inputs of the one before); that a number left
+ * out of ViewChange.sequence, a tick without an update and a disconnect are each seen and counted;
+ * that the engine never misses an acknowledgement for long; and that a file of tickets is read as
+ * it was written. The far end is the real engine. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -32,6 +32,9 @@ static struct {
 	uint64_t peers[CLIENTS];
 	uint32_t peer_count, inputs;
 	bool silent; /* no Joined */
+	uint32_t attacks;
+	uint32_t refuse; /* so many Hellos are refused, to be tried again in refuse_ms */
+	uint32_t refuse_ms;
 	/* what the last batch of each client held, by sequence */
 	int8_t dx[CLIENTS][256], dy[CLIENTS][256];
 	uint32_t newest[CLIENTS];
@@ -137,6 +140,22 @@ static void send_to(
 	assert_int_equal(sw_enet_send(world.raw.engine, peer, channel, flags, bytes, n), 0);
 }
 
+static void refuse(uint64_t peer)
+{
+	uint8_t refused[64] = {SW_MSG_REFUSED};
+	Sw__Refused message = SW__REFUSED__INIT;
+
+	world.refuse--;
+	message.reason = SW_REASON_TRY_LATER;
+	message.text = "the login service cannot answer now";
+	message.retry_after_ms = world.refuse_ms;
+	send_to(peer, SW_CHANNEL_SESSION, SW_ENET_RELIABLE, refused,
+		(uint32_t)sw__refused__pack(&message, refused + 1) + 1);
+	assert_int_equal(sw_enet_disconnect(world.raw.engine, peer, SW_ENET_DISCONNECT_LATER,
+				 SW_REASON_TRY_LATER, SW_ENET_GONE_LOCAL),
+		0);
+}
+
 /* The server's part: Joined for each Hello. */
 static void answer(void)
 {
@@ -145,8 +164,13 @@ static void answer(void)
 	for (uint32_t i = 0; i < world.raw.delivered_count; i++) {
 		const struct raw_delivery *d = &world.raw.delivered[i];
 
+		world.attacks += d->first == SW_MSG_ATTACK;
 		if (d->first != SW_MSG_HELLO)
 			continue;
+		if (world.refuse) {
+			refuse(d->peer);
+			continue;
+		}
 		assert_true(world.peer_count < CLIENTS);
 		world.peers[world.peer_count++] = d->peer;
 		if (!world.silent)
@@ -211,13 +235,37 @@ static void players_log_in_through_loss(void **state)
 	}
 }
 
+static void who_is_refused_for_the_moment_comes_again(void **state)
+{
+	(void)state;
+	make(GAME_WALK_UNIFORM);
+	world.refuse = 7;
+	world.refuse_ms = 1500;
+	joined();
+	assert_int_equal(game_counters(world.game)->joined, CLIENTS);
+	assert_int_equal(game_counters(world.game)->retries, 7);
+	assert_int_equal(game_counters(world.game)->refused, 0);
+	step(2000);
+	assert_int_equal(game_playing(world.game), CLIENTS);
+	unmake();
+	make(GAME_WALK_UNIFORM);
+	world.refuse = 3; /* for good */
+	step(5000);
+	assert_int_equal(game_waiting(world.game), 0);
+	assert_int_equal(game_playing(world.game), CLIENTS - 3);
+	assert_int_equal(game_counters(world.game)->refused, 3);
+	assert_int_equal(game_counters(world.game)->retries, 0);
+	assert_int_equal(game_last_reason(world.game), SW_REASON_TRY_LATER);
+	unmake();
+}
+
 static void inputs_come_at_their_rate(void **state)
 {
 	uint32_t before;
 	uint64_t retransmitted;
 
 	(void)state;
-	for (uint32_t walk = GAME_WALK_UNIFORM; walk <= GAME_WALK_CROWD; walk++) {
+	for (uint32_t walk = GAME_WALK_UNIFORM; walk <= GAME_WALK_GAME; walk++) {
 		make((enum game_walk)walk);
 		joined();
 		step(2000); /* the first round trips are short: then some answers look late */
@@ -231,6 +279,28 @@ static void inputs_come_at_their_rate(void **state)
 		assert_int_equal(game_counters(world.game)->disconnects, 0);
 		unmake();
 	}
+}
+
+/* To the first client: a monster so far east of it; it stands at 0, 0. */
+static void say_monster(int32_t x_mm)
+{
+	Sw__ViewChange message = SW__VIEW_CHANGE__INIT;
+	Sw__ActorEnter enter = SW__ACTOR_ENTER__INIT, *enters[] = {&enter};
+	Sw__EntityState state = SW__ENTITY_STATE__INIT;
+	uint8_t bytes[128] = {SW_MSG_VIEW_CHANGE};
+
+	state.actor_id = 100;
+	state.x_mm = x_mm;
+	enter.state = &state;
+	enter.kind = SW__ACTOR_KIND__MONSTER;
+	enter.name = "slime";
+	message.tick = 9;
+	message.sequence = 1;
+	message.n_enter = 1;
+	message.enter = enters;
+	send_to(world.peers[0], SW_CHANNEL_EVENTS, SW_ENET_RELIABLE, bytes,
+		(uint32_t)sw__view_change__pack(&message, bytes + 1) + 1);
+	step(100);
 }
 
 static void say_view(uint32_t sequence)
@@ -247,6 +317,36 @@ static void say_update(uint32_t tick)
 
 	send_to(world.peers[0], SW_CHANNEL_WORLD, 0, bytes, sizeof(bytes));
 	step(10);
+}
+
+/* Actions are reliable: through loss, each arrives once and in order, or is said again. */
+static void actions_arrive_through_loss(void **state)
+{
+	static const uint32_t lose[] = {0, 5};
+
+	(void)state;
+	for (uint32_t i = 0; i < sizeof(lose) / sizeof(lose[0]); i++) {
+		const struct game_counters *counters;
+
+		make(GAME_WALK_GAME);
+		counters = joined();
+		say_monster(1000);
+		step(1100);
+		say_update(50); /* it looks around */
+		world.lose = lose[i];
+		step(9000);
+		world.lose = 0;
+		step(2000);
+		/* One blow each 21 inputs of 20 a second, less what waited to be said again. */
+		assert_in_range(counters->attacks, lose[i] ? 5 : 9, 10);
+		assert_int_equal(world.attacks, counters->attacks);
+		if (lose[i])
+			assert_in_range(counters->actions_repeated, 1, counters->attacks);
+		else
+			assert_int_equal(counters->actions_repeated, 0);
+		assert_int_equal(counters->disconnects, 0);
+		unmake();
+	}
 }
 
 static void what_is_missing_is_counted(void **state)
@@ -322,7 +422,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(players_log_in_through_loss),
+		cmocka_unit_test(who_is_refused_for_the_moment_comes_again),
 		cmocka_unit_test(inputs_come_at_their_rate),
+		cmocka_unit_test(actions_arrive_through_loss),
 		cmocka_unit_test(what_is_missing_is_counted),
 		cmocka_unit_test(who_gets_no_answer_gives_up),
 		cmocka_unit_test(tickets_are_read),

@@ -36,7 +36,10 @@ static void help(bool kernel)
 	       "                       server (perf/gen/game.h)%s\n"
 	       "  --tickets FILE       game: one login ticket a player, as swctl ticket writes "
 	       "them\n"
-	       "  --crowd              game: players go there and back\n"
+	       "  --walk HOW           game: uniform (default), crowd: there and back, game: "
+	       "uniform,\n"
+	       "                       and monsters are fought and loot is picked up "
+	       "(perf/gen/hunt.h)\n"
 	       "  --tx-ip %s    addresses of the first client and of the server\n"
 	       "  --tx-udp %s    their UDP ports\n"
 	       "  --interactive        commands on standard input (perf/gen/drive.h)\n",
@@ -80,6 +83,22 @@ static int mode(struct gen_options *options, bool kernel, FILE *errors)
 		return 0;
 	fprintf(errors, "gen: --forward-mode %s: unreliable, reliable, game%s\n", optarg,
 		kernel ? "" : " or raw");
+	return -EINVAL;
+}
+
+static int walk(struct gen_options *options, FILE *errors)
+{
+	static const char *const names[] = {[GAME_WALK_UNIFORM] = "uniform",
+		[GAME_WALK_CROWD] = "crowd",
+		[GAME_WALK_GAME] = "game"};
+
+	for (uint32_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (!strcmp(optarg, names[i])) {
+			options->walk = (enum game_walk)i;
+			return 0;
+		}
+	}
+	fprintf(errors, "gen: --walk %s: uniform, crowd or game\n", optarg);
 	return -EINVAL;
 }
 
@@ -148,8 +167,7 @@ static int apply(struct gen_options *options, bool kernel, int key, FILE *errors
 		options->interactive = true;
 		return 0;
 	case 'C':
-		options->crowd = true;
-		return 0;
+		return walk(options, errors);
 	case 'K':
 		if (strlen(optarg) < sizeof(options->tickets)) {
 			strcpy(options->tickets, optarg);
@@ -182,7 +200,7 @@ int gen_options(struct gen_options *options, bool kernel, int argc, char **argv,
 		{"tx-udp", required_argument, NULL, 'u'},
 		{"eth-peer", required_argument, NULL, 'e'},
 		{"tickets", required_argument, NULL, 'K'},
-		{"crowd", no_argument, NULL, 'C'},
+		{"walk", required_argument, NULL, 'C'},
 		{"interactive", no_argument, NULL, 'I'},
 		{"help", no_argument, NULL, 'h'},
 		{NULL, 0, NULL, 0},

@@ -5,12 +5,13 @@
 #include <stdio.h>
 
 #include "perf/gen/flow.h"
+#include "perf/gen/game.h"
 
 struct gen_options {
 	struct flow_config flow;
 	bool raw;  /* frames that come back are sent again; no ENet */
 	bool game; /* players (game.h) and not echoes */
-	bool crowd;
+	enum game_walk walk;
 	char tickets[256]; /* file of the players' tickets */
 	uint32_t login_rate, hz, settle_s;
 	char port[128];
@@ -20,8 +21,8 @@ struct gen_options {
 	uint8_t to_mac[6];          /* all zero: asked for with ARP */
 	uint32_t burst, rxd, txd, mbufs;
 	uint32_t attacks; /* the flood is of attack.h */
-	uint32_t flood; /* CONNECTs a second from invented sources beside the clients */
-	uint32_t count; /* of messages; flow.count is the same */
+	uint32_t flood;   /* CONNECTs a second from invented sources beside the clients */
+	uint32_t count;   /* of messages; flow.count is the same */
 	uint32_t seconds, stats_period_s;
 	bool interactive;
 };

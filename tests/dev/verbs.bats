@@ -35,6 +35,8 @@ setup() {
 		run --preset quick
 		run --loud
 		clean all
+		bench --hold 600
+		bench W3 W4 --hold 600
 	END
 	STORMWEIR_HTTP_PORT=web run "$root/dev" run
 	[ "$status" -eq 2 ]
