@@ -134,6 +134,8 @@ void test_read_world(struct test_shard *t);
 /* Answers what was held, the last first if last_first; with OK they are carried out, unless what is
  * stored does not allow it. */
 void test_answer_commits(struct test_shard *t, enum commit_result result, bool last_first);
+/* The same for one of them. */
+void test_answer_commit(struct test_shard *t, uint32_t index, enum commit_result result);
 /* Count of an item that the test's database has of a client, in all slots. */
 int64_t test_owns(const struct test_shard *t, uint32_t client, uint32_t item);
 void test_give(struct test_shard *t, uint32_t client, uint32_t slot, uint32_t item, int64_t count,

@@ -113,6 +113,17 @@ void test_answer_commits(struct test_shard *t, enum commit_result result, bool l
 	t->held_count = 0;
 }
 
+void test_answer_commit(struct test_shard *t, uint32_t index, enum commit_result result)
+{
+	struct msg_commit_result answer;
+
+	assert_true(index < t->held_count);
+	answer = settle(t, &t->held[index], result);
+	t->held_count--;
+	memmove(&t->held[index], &t->held[index + 1], (t->held_count - index) * sizeof(t->held[0]));
+	answer_commit(t, &answer);
+}
+
 static void take_result(struct test_shard *t, const struct msg *m)
 {
 	struct msg_commit_result result = {.result = t->result_answer};
@@ -155,6 +166,33 @@ static void take_commit(struct test_shard *t, const struct msg *m)
 		test_answer_commits(t, COMMIT_RESULT_OK, false);
 }
 
+/* The world answers when what was asked of the character before is settled, and what that had to
+ * wait for. */
+static void settle_before(struct test_shard *t, uint64_t character_id)
+{
+	uint64_t of[2 * TEST_HELD_MAX + 1] = {character_id};
+	bool settle_it[TEST_HELD_MAX] = {false};
+	uint32_t count = 1;
+
+	for (uint32_t i = t->held_count; i--;) {
+		const uint64_t *id = t->held[i].commit.character_id;
+
+		for (uint32_t n = 0; n < count && !settle_it[i]; n++)
+			settle_it[i] = id[0] == of[n] || id[1] == of[n];
+		if (!settle_it[i])
+			continue;
+		of[count++] = id[0];
+		if (id[1])
+			of[count++] = id[1];
+	}
+	for (uint32_t i = 0, index = 0, held = t->held_count; i < held; i++) {
+		if (settle_it[i])
+			test_answer_commit(t, index, COMMIT_RESULT_OK);
+		else
+			index++;
+	}
+}
+
 static void answer_detail(struct test_shard *t, const struct msg *m)
 {
 	static struct msg_buffer answer;
@@ -167,8 +205,7 @@ static void answer_detail(struct test_shard *t, const struct msg *m)
 	t->detail_queries++;
 	if (!t->answer_details)
 		return;
-	/* The world answers when what was asked before is settled. */
-	test_answer_commits(t, COMMIT_RESULT_OK, false);
+	settle_before(t, query.character_id);
 	result.request = query.request;
 	result.character_id = query.character_id;
 	result.appearance = 0x102030;

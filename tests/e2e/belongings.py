@@ -337,12 +337,15 @@ def show_what_is_not(world):
 
 
 def forget_experience(world):
-    for entries in reversed(world.lines.values()):
-        for entry in reversed(entries):
+    seen = {}
+    for entries in world.lines.values():
+        for entry in entries:
             if entry["event"] == "detail" and entry["experience"]:
-                entry["experience"] = 0
-                return "shown"
-    raise SystemExit("nobody has experience")
+                if entry["character"] in seen:
+                    entry["experience"] = 0
+                    return "shown"
+                seen[entry["character"]] = entry
+    raise SystemExit("nobody was shown experience twice")
 
 
 def end_otherwise(world):
