@@ -301,7 +301,7 @@ static void what_is_offered_is_no_ones_yet(void **state)
 		start(&t);
 		t.hold_commits = true;
 		open_trade(&t);
-		test_trade_offer(&t, ANN, TRADE_OFFER_ITEM, 0, 5);
+		test_trade_offer(&t, ANN, TRADE_OFFER_ITEM, 0, row / 2 == 4 ? 1 : 5);
 		test_trade_offer(&t, ANN, TRADE_OFFER_ITEM, 1, 1);
 		test_trade_offer(&t, BOB, TRADE_OFFER_GOLD, 0, 7);
 		test_run(&t, 60);
@@ -321,7 +321,8 @@ static void what_is_offered_is_no_ones_yet(void **state)
 			test_move_item(&t, ANN, 0, 30, 1);
 			break;
 		default:
-			test_move_item(&t, ANN, 0, 1, 0); /* they change places */
+			test_move_item(&t, ANN, 0, 1,
+				0); /* they change places: as many, of another kind */
 		}
 		if (!after)
 			test_trade_confirm(&t, ANN, t.clients[ANN].trade_version);
