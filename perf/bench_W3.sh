@@ -133,7 +133,8 @@ onemap_look() {
 		waits+=("$(waited "$dir/$one.pid")")
 	done
 	kib+=("$(($(redis-cli -s "$dir/redis/redis.sock" info memory | sed -n 's/^used_memory:\([0-9]*\).*/\1/p') / 1024))")
-	kib+=("$(($(services_sql "$dir" stormweir "SELECT pg_database_size('stormweir')") / 1024))")
+	kib+=("$(($(services_sql "$dir" stormweir "SELECT pg_database_size('stormweir')") / 1024))"
+		"$(($(services_sql "$dir" stormweir 'SELECT sum(size) FROM pg_ls_waldir()') / 1024))")
 	printf '%s\t' "$1" "$(quantile simulation_tick_seconds 0.5 "$dir/then" "$dir/now")" \
 		"$(quantile simulation_tick_seconds 0.99 "$dir/then" "$dir/now")" \
 		"$(metric simulation_ticks_skipped_total "$dir/before" "$dir/now")" "$(cycles_left "$dir/then" "$dir/now")" \
@@ -141,8 +142,8 @@ onemap_look() {
 		>>"$out/series.tsv"
 	echo >>"$out/series.tsv"
 	tail -n 1 "$out/series.tsv" | awk -F'\t' '{
-		printf "'"$name"': %s s: tick p50 %.1f, p99 %.1f ms, %s skipped, %s %% of cycles left, %s saves wait; KiB: server %s, generator %s, redis %s, postgres %s; waited for a CPU, ms: server %s, generator %s\n",
-			$1, $2 * 1000, $3 * 1000, $4, $5, $6, $7, $8, $9, $10, $11, $12 }' >&2
+		printf "'"$name"': %s s: tick p50 %.1f, p99 %.1f ms, %s skipped, %s %% of cycles left, %s saves wait; KiB: server %s, generator %s, redis %s, postgres %s and %s of WAL; waited for a CPU, ms: server %s, generator %s\n",
+			$1, $2 * 1000, $3 * 1000, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13 }' >&2
 }
 
 stages() {

@@ -10,6 +10,7 @@
 #define ACKS_MAX    10u /* that wait; with the eleventh they leave at once */
 #define ACK_WAIT_MS 16u /* for an input to ride with: a client that draws 60 frames a second */
 #define INPUTS      8u
+#define PACE_LOOKS  20u /* updates that confirm an input: a second */
 #define ACTION_MAX  8u  /* bytes: the type and an actor's id */
 #define TURN_MIN    20u /* inputs between two turns: at most one is among the last eight */
 #define TURN_SPAN   40u
@@ -50,7 +51,8 @@ struct client {
 	uint32_t begun_ms, again_ms;
 	uint32_t retry_ms; /* the server said so: not now */
 	uint16_t tries;
-	bool updated, acknowledged, back, in_line;
+	uint8_t waiting_least, waiting_looks; /* of WorldUpdate.input_waiting */
+	bool updated, acknowledged, back, in_line, too_fast;
 } __attribute__((aligned(64)));
 _Static_assert(sizeof(struct client) <= 192, "three lines a client");
 _Static_assert(INPUTS == HUNT_INPUTS, "a batch");
@@ -356,9 +358,15 @@ static uint8_t *put_ways(const struct game *game, uint32_t index, uint32_t first
 static void say_input(struct game *game, uint32_t index, uint64_t due_ns)
 {
 	struct client *client = &game->clients[index];
-	uint8_t *out = begin(game, index), *at, *bytes, *message;
+	uint8_t *out, *at, *bytes, *message;
 	uint32_t first;
 
+	if (client->too_fast) {
+		client->too_fast = false;
+		game->counters.inputs_paced++;
+		return;
+	}
+	out = begin(game, index);
 	if (!out)
 		return;
 	client->input++;
@@ -501,14 +509,25 @@ static void on_reliable(
 	}
 }
 
+static void pace(struct client *client, uint32_t waiting)
+{
+	if (!client->waiting_looks || waiting < client->waiting_least)
+		client->waiting_least = (uint8_t)(waiting < UINT8_MAX ? waiting : UINT8_MAX);
+	if (++client->waiting_looks < PACE_LOOKS)
+		return;
+	client->waiting_looks = 0;
+	client->too_fast = client->waiting_least != 0;
+}
+
 static void on_update(
 	struct game *game, struct client *client, const uint8_t *payload, uint32_t bytes)
 {
 	const uint8_t *at = payload + 1, *end = payload + bytes;
-	uint32_t tick, sequence;
+	uint32_t tick, sequence, stay, waiting;
 
 	if (!bytes || payload[0] != SW_MSG_WORLD_UPDATE || !get_field(&at, end, 1 << 3, &tick) ||
-		!get_field(&at, end, 2 << 3, &sequence) || sequence > client->input) {
+		!get_field(&at, end, 2 << 3, &sequence) || !get_field(&at, end, 4 << 3, &stay) ||
+		!get_field(&at, end, 5 << 3, &waiting) || sequence > client->input) {
 		game->counters.unreadable++;
 		return;
 	}
@@ -529,6 +548,7 @@ static void on_update(
 				  (uint64_t)(client->input - sequence) * game->period_ns;
 
 		client->input_heard = sequence;
+		pace(client, waiting);
 		latency_add(&game->latency, game->now_ns > due_ns ? game->now_ns - due_ns : 0);
 	}
 }

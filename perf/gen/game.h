@@ -4,8 +4,9 @@
  *
  * A player walks one way for a while, then another; its input of each tick goes out with the seven
  * before it, at a time within the tick that is its own. What it must acknowledge rides with that,
- * or leaves after 16 ms. Bytes and the time go in, datagrams come out through flow_ops' begin and
- * end; one thread makes every call. */
+ * or leaves after 16 ms. When the server has had inputs of it left over for a second, one is left
+ * out (docs/protocol.md: The client's clock). Bytes and the time go in, datagrams come out through
+ * flow_ops' begin and end; one thread makes every call. */
 #ifndef SW_PERF_GEN_GAME_H
 #define SW_PERF_GEN_GAME_H
 
@@ -53,6 +54,7 @@ struct game_config {
 	X(disconnects, "players that the server ended")                                            \
 	X(inputs, "inputs sent")                                                                   \
 	X(inputs_late, "inputs left out: the generator was a tick late")                           \
+	X(inputs_paced, "inputs left out: the server said that they come too fast")                \
 	X(updates, "world updates")                                                                \
 	X(update_bytes, "bytes of those")                                                          \
 	X(updates_missed, "ticks of the map without an update of a player, once it had one")       \

@@ -319,6 +319,39 @@ static void say_update(uint32_t tick)
 	step(10);
 }
 
+/* One input is left out for each second in which all updates say that some wait, and none when one
+ * of them says that none does. */
+static void who_is_too_fast_waits(void **state)
+{
+	static const struct {
+		uint8_t waiting, one; /* one: of every tenth */
+		uint32_t paced;
+	} clocks[] = {{0, 0, 0}, {1, 1, 3}, {3, 1, 3}, {3, 0, 0}};
+
+	(void)state;
+	for (uint32_t i = 0; i < sizeof(clocks) / sizeof(clocks[0]); i++) {
+		uint32_t before, inputs = 0;
+
+		make(GAME_WALK_UNIFORM);
+		joined();
+		step(1000);
+		before = world.newest[0];
+		for (uint32_t tick = 0; tick < 70; tick++) {
+			uint8_t bytes[] = {SW_MSG_WORLD_UPDATE, 1 << 3, (uint8_t)(tick + 1), 2 << 3,
+				(uint8_t)world.newest[0], 5 << 3,
+				tick % 10 == 9 ? clocks[i].one : clocks[i].waiting};
+
+			send_to(world.peers[0], SW_CHANNEL_WORLD, 0, bytes, sizeof(bytes));
+			step(50);
+			inputs++;
+		}
+		assert_in_range(
+			game_counters(world.game)->inputs_paced, clocks[i].paced, clocks[i].paced);
+		assert_in_range(world.newest[0] - before + clocks[i].paced, inputs - 1, inputs + 1);
+		unmake();
+	}
+}
+
 /* Actions are reliable: through loss, each arrives once and in order, or is said again. */
 static void actions_arrive_through_loss(void **state)
 {
@@ -424,6 +457,7 @@ int main(void)
 		cmocka_unit_test(players_log_in_through_loss),
 		cmocka_unit_test(who_is_refused_for_the_moment_comes_again),
 		cmocka_unit_test(inputs_come_at_their_rate),
+		cmocka_unit_test(who_is_too_fast_waits),
 		cmocka_unit_test(actions_arrive_through_loss),
 		cmocka_unit_test(what_is_missing_is_counted),
 		cmocka_unit_test(who_gets_no_answer_gives_up),
