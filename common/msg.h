@@ -105,6 +105,11 @@ enum msg_type {
 	MSG_ORDER_ANSWER,
 	/* control to world: for the table ops_audit_log. payload: msg_audit and its texts */
 	MSG_AUDIT,
+	/* control to world: what of a character is not in PostgreSQL yet. payload:
+	 * msg_writes_query */
+	MSG_WRITES_QUERY,
+	/* world to control. payload: msg_writes_result */
+	MSG_WRITES_RESULT,
 
 	/* any hot thread to the log thread. payload: msg_log_event */
 	MSG_LOG_EVENT,
@@ -387,6 +392,20 @@ struct msg_audit {
 	char kind[16]; /* "command" */
 };
 #define AUDIT_TEXT_BYTES 1024u
+
+struct msg_writes_query {
+	uint64_t request; /* comes back in the answer */
+	uint64_t character_id;
+	uint32_t realm_id, pad;
+};
+
+struct msg_writes_result {
+	uint64_t request, character_id;
+	uint32_t commits; /* without a result */
+	uint32_t saves;   /* 1: a position waits */
+	uint32_t links;   /* connections to PostgreSQL that are ready */
+	uint32_t links_max;
+};
 
 /* A rare event of a hot thread: the id names a line of the table in common/log_events.h, the
  * arguments fill its format on the log thread. */

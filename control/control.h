@@ -45,6 +45,11 @@ struct ctl_links {
 	 * Returns 0, or -errno with one line in error. */
 	int (*build)(void *ctx, uint32_t id, char *error, size_t error_bytes);
 	void *build_ctx;
+	/* Orders of operators (orders.h) and their answers; NULL: none come. order_answered is
+	 * called after each answer, with the subject of its message. */
+	struct msg_ring *from_ops, *to_ops;
+	void (*order_answered)(void *ctx, uint64_t subject);
+	void *order_ctx;
 };
 
 /* X(id, name): in the heartbeat and in /status */

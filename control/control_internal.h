@@ -12,6 +12,7 @@
 #include "control/builder.h"
 #include "control/control.h"
 #include "control/director/director.h"
+#include "control/orders.h"
 #include "control/outbox.h"
 #include "control/redis/redis_link.h"
 #include "control/redis_keys.h"
@@ -25,6 +26,8 @@
 	X(LOST, "messages_lost", COUNTER_SUM, "messages that could not even wait; a receiver has stopped, or our bug") \
 	X(WAITING, "waiting_slots", COUNTER_GAUGE, "slots that wait for full rings")               \
 	X(HELD, "rounds_held", COUNTER_SUM, "rounds in which the dataplane's rings were left standing, because much waits") \
+	X(ORDERS_DONE, "orders_done", COUNTER_SUM, "operators' orders that were carried out, and questions answered") \
+	X(ORDERS_REFUSED, "orders_refused", COUNTER_SUM, "operators' orders that were not")        \
 	X(HEARTBEATS, "heartbeats", COUNTER_SUM, "heartbeats given to Redis")                      \
 	X(STATE, "state", COUNTER_GAUGE, "0 starting, 1 ready, 2 and 3 stopping, 4 stopped")
 // clang-format on
@@ -50,6 +53,7 @@ struct ctl {
 	struct adm *adm;
 	struct director *director;
 	struct builder builder;
+	struct orders_table orders;
 	struct redis_link *redis;
 	struct redis_keys *keys;
 	uint64_t redis_up_ns;    /* presence said before is said again */
@@ -80,6 +84,8 @@ struct ctl {
 extern const struct adm_ops ctl_adm_ops;           /* with ctx to be set to the ctl */
 extern const struct director_ops ctl_director_ops; /* likewise */
 void ctl_built(void *ctx, uint32_t id, bool good);
+/* Through the outbox of a ring; what finds no place there is counted and said. */
+void ctl_push(struct ctl *ctl, struct outbox *outbox, const struct msg *message);
 struct outbox *ctl_shard_outbox(struct ctl *ctl, uint32_t shard);
 struct outbox *ctl_world_outbox(struct ctl *ctl);
 bool ctl_claimed(void *ctx, uint64_t session, enum adm_claim said);

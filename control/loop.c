@@ -18,7 +18,7 @@
 
 /* ---- out: through the outboxes ---- */
 
-static void push(struct ctl *ctl, struct outbox *outbox, const struct msg *message)
+void ctl_push(struct ctl *ctl, struct outbox *outbox, const struct msg *message)
 {
 	if (outbox_push(outbox, message))
 		return;
@@ -43,17 +43,17 @@ static void to_dataplane(void *ctx, uint32_t worker, const struct msg *message)
 {
 	struct ctl *ctl = ctx;
 
-	push(ctl, &ctl->outboxes[worker], message);
+	ctl_push(ctl, &ctl->outboxes[worker], message);
 }
 
 static void to_shard(void *ctx, uint32_t shard, const struct msg *message)
 {
-	push(ctx, ctl_shard_outbox(ctx, shard), message);
+	ctl_push(ctx, ctl_shard_outbox(ctx, shard), message);
 }
 
 static void to_world(void *ctx, const struct msg *message)
 {
-	push(ctx, ctl_world_outbox(ctx), message);
+	ctl_push(ctx, ctl_world_outbox(ctx), message);
 }
 
 static int claim(
@@ -139,7 +139,7 @@ static void send_simple(struct ctl *ctl, struct outbox *outbox, enum msg_type ty
 
 	memset(&message, 0, sizeof(message));
 	msg_begin(&message, type, HANDLE_NONE, 0);
-	push(ctl, outbox, &message);
+	ctl_push(ctl, outbox, &message);
 }
 
 static void on_deadline(uv_timer_t *timer);
@@ -239,7 +239,7 @@ static void tell_node_state(struct ctl *ctl)
 
 /* ---- in: the rings ---- */
 
-enum source { FROM_DATAPLANE, FROM_SHARD, FROM_WORLD };
+enum source { FROM_DATAPLANE, FROM_SHARD, FROM_WORLD, FROM_OPS };
 
 static uint32_t drain(struct ctl *ctl, struct msg_ring *ring, enum source source, uint32_t index,
 	uint64_t now_ns, uint64_t wall_s)
@@ -253,12 +253,16 @@ static uint32_t drain(struct ctl *ctl, struct msg_ring *ring, enum source source
 			messages++;
 			if (source == FROM_DATAPLANE)
 				adm_from_dataplane(ctl->adm, message, now_ns, wall_s);
+			else if (source == FROM_OPS)
+				orders_take(ctl, message, now_ns);
 			else if (source == FROM_SHARD && message->type == MSG_SHARD_STOPPED)
 				on_shard_stopped(ctl, index);
 			else if (source == FROM_SHARD)
 				adm_from_shard(ctl->adm, index, message, now_ns);
 			else if (message->type == MSG_WORLD_FLUSHED)
 				on_world_flushed(ctl, message);
+			else if (message->type == MSG_WRITES_RESULT)
+				orders_writes(ctl, message);
 			else
 				adm_from_world(ctl->adm, message, now_ns);
 		}
@@ -300,11 +304,14 @@ void ctl_on_drain(uv_timer_t *timer)
 	for (uint32_t w = 0; w < ctl->links.workers && !crowded; w++)
 		messages +=
 			drain(ctl, ctl->links.from_dataplane[w], FROM_DATAPLANE, w, now_ns, wall_s);
+	if (ctl->links.from_ops)
+		messages += drain(ctl, ctl->links.from_ops, FROM_OPS, 0, now_ns, wall_s);
 	if (crowded)
 		counter_add(&ctl->counters[CTL_C_HELD], 1);
 	if (now_ns - ctl->ticked_ns >= 10 * NS_PER_MS) {
 		director_tick(ctl->director, now_ns);
 		adm_tick(ctl->adm, now_ns);
+		orders_tick(ctl, now_ns);
 		tell_node_state(ctl);
 		ctl->ticked_ns = now_ns;
 	}
@@ -350,4 +357,4 @@ void ctl_on_heartbeat(uv_timer_t *timer)
 const struct adm_ops ctl_adm_ops = {
 	NULL, to_dataplane, to_shard, to_world, claim, release, arrived, departed};
 
-const struct director_ops ctl_director_ops = {NULL, build, to_shard, load, NULL};
+const struct director_ops ctl_director_ops = {NULL, build, to_shard, load, orders_opened};

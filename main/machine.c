@@ -84,7 +84,7 @@ static bool ring_pair(struct msg_ring **one, struct msg_ring **other, const char
 }
 
 /* Memory: (2·W·S + 2·W + 2·S + 2·S + 2) rings of rings.slots · 64 bytes (32,768: 2 MiB each; one
- * worker and one shard: 20 MiB), and W + S log rings of 64 KiB. */
+ * worker and one shard: 20 MiB), W + S log rings of 64 KiB, and two of 128 KiB for orders. */
 static int build_rings(struct machine *m)
 {
 	uint32_t slots = m->config->rings.slots;
@@ -105,6 +105,8 @@ static int build_rings(struct machine *m)
 			0, slots);
 		ok &= (m->shard_log[s] = msg_ring_new("shard-log", LOG_RING_SLOTS)) != NULL;
 	}
+	ok &= (m->ops_to_control = msg_ring_new("ops-control", OPS_ORDER_SLOTS)) != NULL;
+	ok &= (m->control_to_ops = msg_ring_new("control-ops", OPS_ORDER_SLOTS)) != NULL;
 	ok &= ring_pair(
 		&m->control_to_world, &m->world_to_control, "control", 0, "world", 0, slots);
 	return ok ? 0 : out_of_memory("the message rings (rings.slots)");
@@ -313,6 +315,8 @@ void machine_control_links(const struct machine *m, struct ctl_links *links)
 	links->instance_gauges = sim_instances_gauges(m->instances);
 	links->build = build_instance;
 	links->build_ctx = m->instances;
+	links->from_ops = m->ops_to_control;
+	links->to_ops = m->control_to_ops;
 	links->to_world = m->control_to_world;
 	links->from_world = m->world_to_control;
 }
@@ -394,6 +398,7 @@ void machine_register(struct machine *m, struct ops *ops)
 		if (sim_instance_script(m->instances, i))
 			ops_register_counters(ops, sim_instance_script(m->instances, i));
 	ops_register_health(ops, "dataplane", dataplane_health, m);
+	ops_register_orders(ops, m->ops_to_control, m->control_to_ops);
 }
 
 int machine_start(struct machine *m)
@@ -494,6 +499,8 @@ void machine_free(struct machine *m)
 		msg_ring_free(m->world_to_shard[s]);
 		msg_ring_free(m->shard_log[s]);
 	}
+	msg_ring_free(m->ops_to_control);
+	msg_ring_free(m->control_to_ops);
 	msg_ring_free(m->control_to_world);
 	msg_ring_free(m->world_to_control);
 }

@@ -44,7 +44,7 @@ struct machine {
 	struct msg_ring *shard_to_control[CONFIG_LCORES_MAX], *control_to_shard[CONFIG_LCORES_MAX];
 	struct msg_ring *shard_to_world[CONFIG_LCORES_MAX], *world_to_shard[CONFIG_LCORES_MAX];
 	struct msg_ring *worker_log[CONFIG_LCORES_MAX], *shard_log[CONFIG_LCORES_MAX];
-	struct msg_ring *control_to_world, *world_to_control;
+	struct msg_ring *control_to_world, *world_to_control, *ops_to_control, *control_to_ops;
 };
 
 /* After EAL is up. Opens ports, reserves rings, workers and shards. config_path is what config was

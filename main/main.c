@@ -64,11 +64,21 @@ static int start_world(struct server *server)
 	return server->world ? 0 : -EIO;
 }
 
+static void order_answered(void *ctx, uint64_t subject)
+{
+	ops_order_answered(ctx, subject);
+}
+
 static int start_control(struct server *server)
 {
 	struct ctl_links links;
 
 	machine_control_links(&server->machine, &links);
+	server->ops = ops_new(); /* answers at the end of the start, but control knows it before */
+	if (!server->ops)
+		return -ENOMEM;
+	links.order_answered = order_answered;
+	links.order_ctx = server->ops;
 	server->control = ctl_start(&server->config, &links, stderr);
 	return server->control ? 0 : -EIO;
 }
@@ -77,9 +87,6 @@ static int start_ops(struct server *server)
 {
 	struct histogram_ref refs[WORLD_HISTOGRAMS];
 
-	server->ops = ops_new();
-	if (!server->ops)
-		return -ENOMEM;
 	machine_register(&server->machine, server->ops);
 	ctl_register(server->control, server->ops);
 	ops_register_counters(server->ops, world_counters(server->world));

@@ -83,6 +83,9 @@ Stormweir is up on $wire_server_ip:7777 (AF_XDP on $stage_server_end, $memory), 
   watch     watch -n 1 ./dev swctl status --http 127.0.0.1:$dev_http_port
             curl -s http://127.0.0.1:$dev_http_port/metrics     and /health, /status
             ${sudo}tail -f $stage_log/stormweir.log
+            a browser at http://127.0.0.1:$dev_http_port/
+  order     ${sudo}$stage_bin/swctl player bot7 --http 127.0.0.1:$dev_http_port --token $stage_token
+            and kick, instance open, instance close; swctl help lists them
   play      ${sudo}$stage_bin/swctl ticket --key $stage_key \\
                 --character 1 --name you --raw --out /tmp/you.ticket
             ${sudo}nsenter --net=/run/netns/$stage_ns $stage_bin/stormweir-walk $wire_server_ip 7777 /tmp/you.ticket \\

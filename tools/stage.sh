@@ -76,7 +76,7 @@ stage_up() {
 	mkdir -p "$stage_dir" "$stage_run" "$stage_log" "$(dirname "$stage_key")" &&
 		chmod 711 "$stage_dir" && chmod 700 "$stage_run" "$(dirname "$stage_key")" || return 1
 	services_redis_start "$stage_dir" && services_postgres_start "$stage_dir" "$stage_fsync" &&
-		stage_ticket_key && stage_config &&
+		stage_ticket_key && stage_operator && stage_config &&
 		wire_up "$stage_ns" "$stage_server_end" "$stage_client_end"
 }
 
@@ -89,13 +89,21 @@ stage_ticket_key() {
 		mv "$yaml.new" "$yaml"
 }
 
+# The one operator of a stage; its token is the server's list and the operator's own file in one.
+stage_operator() {
+	stage_token=$(dirname "$stage_key")/operator.token
+	[[ -s $stage_token ]] && return 0
+	(umask 077 && "$stage_bin/swctl" token "${SUDO_USER:-${USER:-operator}}" >"$stage_token.new") &&
+		mv "$stage_token.new" "$stage_token"
+}
+
 stage_config() {
 	local public
 	public=$(sed -n 's/.*public_key: *"\?\([0-9a-f]\{64\}\).*/\1/p' "$stage_dir/keys/ticket-1.yaml")
 	sed -e "s|@CONTENT@|$stage_root/lua/content|" -e "s|@TICKET_KEY@|$public|" \
 		-e "s|@REDIS_SOCKET@|$stage_dir/redis/redis.sock|" \
 		-e "s|@POSTGRES_SOCKETS@|$stage_dir/pgrun|" -e 's|@POSTGRES_USER@|stormweir|' \
-		-e "s|@HTTP_PORT@|$stage_http_port|" \
+		-e "s|@HTTP_PORT@|$stage_http_port|" -e "s|@OPERATORS@|$(dirname "$stage_key")|" \
 		"$stage_root/configs/dev.yaml" >"$stage_dir/node.yaml" &&
 		"$stage_bin/stormweir-config" --check "$stage_dir/node.yaml" >/dev/null
 }

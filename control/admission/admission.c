@@ -18,7 +18,7 @@ static const struct counter_desc counter_descs[ADM_COUNTER_COUNT] = {
 #undef MESSAGE
 };
 
-static void gauges(struct adm *adm)
+void adm_gauges(struct adm *adm)
 {
 	const struct session_list *lists = adm->table.lists;
 
@@ -94,6 +94,7 @@ static void on_hello(struct adm *adm, struct session *session, const struct hell
 		adm_refuse(adm, session, ADM_C_TICKET_NONE + fault, 0, now_ns);
 		return;
 	}
+	memcpy(session->name, session->ticket.name, sizeof(session->name));
 	/* Whoever takes its own character over takes that place too. */
 	holder = session_by_character(&adm->table, session->ticket.character_id);
 	if (!holder || holder->ticket.account_id != session->ticket.account_id) {
@@ -183,7 +184,7 @@ bool adm_claimed(struct adm *adm, uint64_t handle, enum adm_claim claim, uint64_
 		/* The ticket may be used up: no retry with it. */
 		adm_refuse(adm, session, ADM_C_REFUSED_CLAIM_UNKNOWN, 0, now_ns);
 	}
-	gauges(adm);
+	adm_gauges(adm);
 	return true;
 }
 
@@ -214,7 +215,7 @@ void adm_from_world(struct adm *adm, const struct msg *message, uint64_t now_ns)
 	default:
 		adm_refuse(adm, session, ADM_C_REFUSED_WORLD_AWAY, ADM_RETRY_MS, now_ns);
 	}
-	gauges(adm);
+	adm_gauges(adm);
 }
 
 /* ---- the shard's answers ---- */
@@ -339,7 +340,7 @@ void adm_from_shard(struct adm *adm, uint32_t shard, const struct msg *message, 
 		on_shard_without(adm, session,
 			body.reason ? body.reason : SW_REASON_MAP_UNAVAILABLE, now_ns);
 	}
-	gauges(adm);
+	adm_gauges(adm);
 }
 
 /* ---- the peer's end ---- */
@@ -383,7 +384,7 @@ void adm_from_dataplane(
 		on_gone(adm, message, now_ns);
 	else
 		adm_count(adm, ADM_C_STALE);
-	gauges(adm);
+	adm_gauges(adm);
 }
 
 /* ---- time, and the end ---- */
@@ -420,7 +421,7 @@ void adm_tick(struct adm *adm, uint64_t now_ns)
 		adm_send_disconnect(adm, session->peer, MSG_DISCONNECT_NOW, session->end_reason);
 		session_move(&adm->table, session, SESSION_ENDED, now_ns);
 	}
-	gauges(adm);
+	adm_gauges(adm);
 }
 
 void adm_stop(struct adm *adm, uint64_t now_ns)
@@ -435,7 +436,7 @@ void adm_stop(struct adm *adm, uint64_t now_ns)
 	for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++)
 		while ((session = session_oldest(&adm->table, states[i])))
 			adm_refuse(adm, session, ADM_C_REFUSED_STOPPING, ADM_RETRY_MS, now_ns);
-	gauges(adm);
+	adm_gauges(adm);
 }
 
 uint32_t adm_presence_due(struct adm *adm, uint64_t now_ns, uint64_t before_ns,
@@ -482,7 +483,7 @@ struct adm *adm_new(const struct sw_config *config, uint32_t workers, uint32_t s
 	adm->ops = *ops;
 	adm->set = (struct counter_set){
 		"admission", 0, ADM_COUNTER_COUNT, counter_descs, adm->counters};
-	gauges(adm);
+	adm_gauges(adm);
 	return adm;
 }
 

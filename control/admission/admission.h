@@ -80,7 +80,8 @@
 	X(NO_INSTANCE, "no_instance", MAP_UNAVAILABLE, "no instance of the map was ready in time") \
 	X(MAP_REFUSED, "map_refused", MAP_UNAVAILABLE, "the shard refused the player, such as for a full map, and no other instance could take it") \
 	X(JOIN_TIMEOUT, "join_timeout", TRY_LATER, "the shard did not answer in time")             \
-	X(STOPPING, "stopping", SERVER_STOPPING, "the server is stopping")
+	X(STOPPING, "stopping", SERVER_STOPPING, "the server is stopping")                         \
+	X(KICKED, "kicked", KICKED, "removed by an operator")
 // clang-format on
 
 #define ADM_COUNTER_ENUM(id, name, kind, help)   ADM_C_##id,
@@ -147,6 +148,24 @@ void adm_tick(struct adm *adm, uint64_t now_ns);
 /* From now on everyone is refused with SERVER_STOPPING, also logins under way. Players that a shard
  * has, or may have, are the shards' to end (MSG_SHARD_STOP). */
 void adm_stop(struct adm *adm, uint64_t now_ns);
+
+/* One player, as an operator sees it. */
+struct adm_player {
+	uint64_t session, peer, character_id, account_id, epoch;
+	uint64_t since_ns; /* since its connection came */
+	uint32_t realm_id;
+	uint32_t instance, shard; /* INSTANCE_NONE: on none; shard: of it */
+	uint32_t stay;            /* maps before this one */
+	const char *state;        /* of SESSION_STATES */
+	bool connected;           /* its peer is there */
+	char name[CHARACTER_NAME_BYTES];
+};
+
+/* The player that a word names: a character's id, or its name. False: no such one is here. */
+bool adm_player(struct adm *adm, const char *word, uint64_t now_ns, struct adm_player *out);
+/* Ends a session of adm_player with SW_REASON_KICKED; whoever is on a map is saved. False: it has
+ * ended, or is about to. */
+bool adm_kick(struct adm *adm, uint64_t session, uint64_t now_ns);
 
 /* Fills out with up to max players whose presence was last said before that time, and counts it as
  * said now. Returns how many. */

@@ -1,6 +1,6 @@
 /* admission_internal: the state of admission, and what its parts use of each other: admission.c
- * (what comes in), steps.c (what is sent, places, the character, how a session ends), place.c
- * (which map instance). Thread: one. */
+ * (what comes in), steps.c (what is sent, places, the character, how a session ends), player.c
+ * (what operators ask), place.c (which map instance). Thread: one. */
 #ifndef SW_CONTROL_ADMISSION_ADMISSION_INTERNAL_H
 #define SW_CONTROL_ADMISSION_ADMISSION_INTERNAL_H
 
@@ -50,6 +50,8 @@ struct adm {
 };
 
 void adm_count(struct adm *adm, enum adm_counter counter);
+/* Sessions, players and places, as they are now. */
+void adm_gauges(struct adm *adm);
 
 /* To a peer, on channel 0, reliable. */
 void adm_send_bytes(struct adm *adm, uint64_t peer, const uint8_t *data, size_t bytes);

@@ -283,6 +283,7 @@ void adm_place_loaded(struct adm *adm, struct session *session,
 		.realm_id = session->ticket.realm_id,
 		.payload_bytes_max = session->payload_bytes_max};
 	name_copy(body->name, loaded->name[0] ? loaded->name : session->ticket.name);
+	name_copy(session->name, body->name);
 	memcpy(body->map, adm->config->maps[definition].name, sizeof(body->map));
 	if (saved != DIRECTOR_NO_DEFINITION && loaded->has_position) {
 		body->has_position = 1;

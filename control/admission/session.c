@@ -76,6 +76,7 @@ struct session *session_new(struct session_table *table, uint64_t peer, uint64_t
 		.generation = generation,
 		.state = SESSION_CONNECTED,
 		.since_ns = now_ns,
+		.began_ns = now_ns,
 		.peer = peer,
 		.waiter = SESSION_NONE,
 		.journey = SESSION_NONE,

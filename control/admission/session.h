@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/msg.h"
 #include "control/admission/map64.h"
 #include "control/admission/ticket.h"
 
@@ -52,6 +53,8 @@ struct session {
 	uint32_t waits_for;  /* in WAITING: the holder */
 	uint32_t end_reason; /* sw_disconnect_reason, for LEAVING and ENDED */
 	uint64_t epoch;
+	uint64_t began_ns;
+	char name[CHARACTER_NAME_BYTES]; /* the character's; of the ticket until it is loaded */
 	struct ticket ticket;
 };
 

@@ -72,20 +72,19 @@ static int read_all(int fd, char **text, size_t *bytes)
 	return 0;
 }
 
-int http_get(const char *address, const char *path, char **body, size_t *bytes)
+/* One request, with its body if there is one, and the answer's body. */
+static int exchange(const char *address, const char *head, const char *sent, size_t sent_bytes,
+	char **body, size_t *bytes)
 {
-	int fd = dial(address), rc, length, status;
-	char request[512], *text = NULL, *head_end;
+	int fd = dial(address), rc, status;
+	char *text = NULL, *head_end;
 
 	*body = NULL;
 	*bytes = 0;
 	if (fd < 0)
 		return fd;
-	length = snprintf(
-		request, sizeof(request), "GET %s HTTP/1.0\r\nHost: %s\r\n\r\n", path, address);
-	if (length >= (int)sizeof(request))
-		rc = -EINVAL;
-	else if (send(fd, request, (size_t)length, MSG_NOSIGNAL) != length)
+	if (send(fd, head, strlen(head), MSG_NOSIGNAL) != (ssize_t)strlen(head) ||
+		(sent_bytes && send(fd, sent, sent_bytes, MSG_NOSIGNAL) != (ssize_t)sent_bytes))
 		rc = -errno;
 	else
 		rc = read_all(fd, &text, bytes);
@@ -104,4 +103,33 @@ out:
 	free(text);
 	*bytes = 0;
 	return rc;
+}
+
+int http_get(const char *address, const char *path, char **body, size_t *bytes)
+{
+	char head[512];
+
+	if (snprintf(head, sizeof(head), "GET %s HTTP/1.0\r\nHost: %s\r\n\r\n", path, address) >=
+		(int)sizeof(head)) {
+		*body = NULL;
+		*bytes = 0;
+		return -EINVAL;
+	}
+	return exchange(address, head, NULL, 0, body, bytes);
+}
+
+int http_post(const char *address, const char *path, const char *token, const char *sent,
+	size_t sent_bytes, char **body, size_t *bytes)
+{
+	char head[512];
+
+	if (snprintf(head, sizeof(head),
+		    "POST %s HTTP/1.0\r\nHost: %s\r\n%s%s%sContent-Length: %zu\r\n\r\n", path,
+		    address, token[0] ? "Authorization: Bearer " : "", token,
+		    token[0] ? "\r\n" : "", sent_bytes) >= (int)sizeof(head)) {
+		*body = NULL;
+		*bytes = 0;
+		return -EINVAL;
+	}
+	return exchange(address, head, sent, sent_bytes, body, bytes);
 }

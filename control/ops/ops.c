@@ -26,7 +26,13 @@
 
 struct ops *ops_new(void)
 {
-	return calloc(1, sizeof(struct ops));
+	struct ops *ops = calloc(1, sizeof(*ops));
+
+	if (!ops)
+		return NULL;
+	orders_init(&ops->orders);
+	ops_register_counters(ops, &ops->orders.set);
+	return ops;
 }
 
 /* Room for one more; set-up time, so out of memory is the end. */
@@ -69,6 +75,19 @@ void ops_register_ready(struct ops *ops, ops_health_fn *fn, void *ctx)
 {
 	CHECK(!ops->daemon && !ops->ready.fn);
 	ops->ready = (struct ops_component){"ready", fn, ctx};
+}
+
+void ops_register_orders(
+	struct ops *ops, struct msg_ring *to_control, struct msg_ring *from_control)
+{
+	CHECK(!ops->daemon && !ops->orders.to_control);
+	ops->orders.to_control = to_control;
+	ops->orders.from_control = from_control;
+}
+
+void ops_order_answered(struct ops *ops, uint64_t subject)
+{
+	orders_wake(&ops->orders, subject);
 }
 
 const char *ops_level_name(enum ops_level level)
@@ -160,7 +179,7 @@ static const struct page *page_find(const char *path)
 
 /* Takes body, which malloc gave. */
 static enum MHD_Result respond(struct MHD_Connection *connection, unsigned status, const char *type,
-	char *body, size_t bytes)
+	bool order, char *body, size_t bytes)
 {
 	struct MHD_Response *response =
 		MHD_create_response_from_buffer(bytes, body, MHD_RESPMEM_MUST_FREE);
@@ -173,52 +192,83 @@ static enum MHD_Result respond(struct MHD_Connection *connection, unsigned statu
 	MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
 	MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
 	if (status == MHD_HTTP_METHOD_NOT_ALLOWED)
-		MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
+		MHD_add_response_header(
+			response, MHD_HTTP_HEADER_ALLOW, order ? "POST" : "GET, HEAD");
 	result = MHD_queue_response(connection, status, response);
 	MHD_destroy_response(response);
 	return result;
+}
+
+/* What MHD keeps of a request that has nothing to keep. */
+static char not_an_order;
+
+/* Everything but orders: answered at once. */
+static unsigned answer(
+	const struct ops *ops, const struct page *page, const char *method, bool order, FILE *out)
+{
+	if (order || (strcmp(method, "GET") && strcmp(method, "HEAD"))) {
+		fprintf(out, order ? "only POST\n" : "only GET\n");
+		return MHD_HTTP_METHOD_NOT_ALLOWED;
+	}
+	if (page)
+		return page->answer(ops, out);
+	fprintf(out, "there are /, /metrics, /health, /ready and /status, and /order to post to\n");
+	return MHD_HTTP_NOT_FOUND;
 }
 
 static enum MHD_Result on_request(void *ctx, struct MHD_Connection *connection, const char *url,
 	const char *method, const char *version, const char *upload, size_t *upload_bytes,
 	void **request)
 {
-	static char seen;
-	const struct ops *ops = ctx;
+	struct ops *ops = ctx;
 	const struct page *page = page_find(url);
+	bool order = !strcmp(url, "/order"), post = order && !strcmp(method, "POST");
 	unsigned status;
 	char *body = NULL;
 	size_t bytes = 0;
 	FILE *out;
 
 	(void)version;
-	(void)upload;
-	/* The first call is before the body of the request, and any body is ignored. */
+	/* The first call is before the body of the request, which all but orders ignore. */
 	if (!*request) {
-		*request = &seen;
-		return MHD_YES;
+		*request = post ? (void *)order_new(&ops->orders) : (void *)&not_an_order;
+		return *request ? MHD_YES : MHD_NO;
 	}
 	if (*upload_bytes) {
+		if (post)
+			order_body(*request, upload, *upload_bytes);
 		*upload_bytes = 0;
 		return MHD_YES;
 	}
 	out = open_memstream(&body, &bytes);
 	if (!out)
 		return MHD_NO;
-	if (strcmp(method, "GET") && strcmp(method, "HEAD")) {
-		status = MHD_HTTP_METHOD_NOT_ALLOWED;
-		fprintf(out, "only GET\n");
-	} else if (!page) {
-		status = MHD_HTTP_NOT_FOUND;
-		fprintf(out, "there are /metrics, /health, /ready and /status\n");
-	} else {
-		status = page->answer(ops, out);
+	if (!post) {
+		status = answer(ops, page, method, order, out);
+	} else if (!order_go_on(&ops->orders, *request, connection, ops->config->ops.tokens,
+			   &status, out)) {
+		fclose(out);
+		free(body);
+		return MHD_YES; /* called again when the answer is there */
 	}
 	if (fclose(out)) {
 		free(body);
 		return MHD_NO;
 	}
-	return respond(connection, status, page ? page->type : "text/plain", body, bytes);
+	return respond(connection, status, page ? page->type : "text/plain; charset=utf-8", order,
+		body, bytes);
+}
+
+static void on_completed(void *ctx, struct MHD_Connection *connection, void **request,
+	enum MHD_RequestTerminationCode how)
+{
+	struct ops *ops = ctx;
+
+	(void)how;
+	(void)connection;
+	if (*request && *request != &not_an_order)
+		order_free(&ops->orders, *request);
+	*request = NULL;
 }
 
 /* ---- life ---- */
@@ -241,7 +291,7 @@ static int address_parse(const char *text, struct sockaddr_in *name)
 	if (*end || end == colon + 1 || port > 65535 ||
 		inet_pton(AF_INET, host, &name->sin_addr) != 1)
 		return -EINVAL;
-	/* No authentication here: whoever can ask must be on this machine. */
+	/* All but orders is open to whoever asks, who must be on this machine. */
 	return ntohl(name->sin_addr.s_addr) >> 24 == 127 ? 0 : -EPERM;
 }
 
@@ -288,10 +338,12 @@ int ops_start(struct ops *ops, const struct sw_config *config, FILE *errors)
 	/* Signals are for the main thread; threads inherit the mask. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	ops->daemon = MHD_start_daemon(MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_POLL, 0, NULL,
+	ops->daemon = MHD_start_daemon(
+		MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_POLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL,
 		NULL, on_request, ops, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT,
 		CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT, IDLE_S,
-		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES, MHD_OPTION_END);
+		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES,
+		MHD_OPTION_NOTIFY_COMPLETED, on_completed, ops, MHD_OPTION_END);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (!ops->daemon) {
 		fprintf(errors, "http.address: libmicrohttpd does not start on %s\n",
@@ -309,6 +361,7 @@ uint16_t ops_port(const struct ops *ops)
 
 void ops_stop(struct ops *ops)
 {
+	orders_stop(&ops->orders);
 	if (ops->daemon)
 		MHD_stop_daemon(ops->daemon); /* closes the socket too */
 	ops->daemon = NULL;
@@ -322,5 +375,6 @@ void ops_free(struct ops *ops)
 	free(ops->sets);
 	free(ops->histograms);
 	free(ops->components);
+	orders_fini(&ops->orders);
 	free(ops);
 }

@@ -5,6 +5,8 @@
  *   /health   200 while no component is red, else 503; JSON: one state and one sentence each
  *   /ready    200 while players can be let in, else 503; one line of text
  *   /status   JSON for swctl status: node, uptime, health, map instances, counters, histograms
+ *   /         a page for a browser that shows /status, and looks again by itself
+ *   /order    POST: an operator's order, with a token (orders.h); it goes to the control thread
  *
  * Build the registry first, start after: what is registered must outlive ops_stop. It reads atomics
  * and calls the health functions, and touches nothing else of any thread. */
@@ -28,7 +30,20 @@
 #define OPS_LEVEL_ENUM(id, name, meaning) OPS_##id,
 enum ops_level { OPS_LEVELS(OPS_LEVEL_ENUM) OPS_LEVEL_COUNT };
 
+/* Group "ops". X(id, name, kind, help) */
+// clang-format off
+#define OPS_COUNTERS(X)                                                                            \
+	X(ORDERS, "orders", COUNTER_SUM, "operators' orders that went to the control thread")      \
+	X(UNAUTHORIZED, "orders_unauthorized", COUNTER_SUM, "orders without an operator's token, or with the file of tokens not to be used") \
+	X(UNREADABLE, "orders_unreadable", COUNTER_SUM, "orders that are no list of words")        \
+	X(BUSY, "orders_busy", COUNTER_SUM, "orders refused: too many under way, or the server stopping") \
+	X(UNANSWERED, "orders_unanswered", COUNTER_SUM, "orders that a stop of the server left without an answer")
+// clang-format on
+#define OPS_COUNTER_ENUM(id, name, kind, help) OPS_C_##id,
+enum ops_counter { OPS_COUNTERS(OPS_COUNTER_ENUM) OPS_COUNTER_COUNT };
+
 struct ops;
+struct msg_ring;
 
 /* Called on the HTTP thread: reads atomics only (or takes a lock that no hot thread takes). Always
  * writes a sentence for a person, NUL-terminated. */
@@ -63,6 +78,15 @@ struct ops_instance {
 typedef bool ops_instance_fn(void *ctx, uint32_t slot, uint64_t now_ns, struct ops_instance *out);
 /* May be registered once. */
 void ops_register_instances(struct ops *ops, ops_instance_fn *fn, void *ctx);
+
+/* Where orders go: MSG_ORDER, answered with MSG_ORDER_ANSWER. The rings belong to the caller, and
+ * have OPS_ORDER_SLOTS. May be called once; without it no orders are taken. */
+#define OPS_ORDER_SLOTS 2048u
+void ops_register_orders(
+	struct ops *ops, struct msg_ring *to_control, struct msg_ring *from_control);
+/* The consumer of to_control, after it has pushed an answer: subject is the order's. Until
+ * ops_free. */
+void ops_order_answered(struct ops *ops, uint64_t subject);
 
 /* Starts to answer. Returns 0, or a negative errno after a sentence in errors: the address is not
  * loopback (-EPERM), the port is taken (-EADDRINUSE), ... config must outlive ops_stop. Port 0

@@ -3,6 +3,7 @@
 #define SW_CONTROL_OPS_OPS_INTERNAL_H
 
 #include "control/ops/ops.h"
+#include "control/ops/orders.h"
 
 #define OPS_SENTENCE_BYTES 256u
 
@@ -23,6 +24,7 @@ struct ops {
 	ops_instance_fn *instances; /* NULL: not registered */
 	void *instances_ctx;
 	struct ops_component ready; /* fn NULL: not registered */
+	struct orders orders;
 	uint64_t started_ns;
 	struct MHD_Daemon *daemon;
 	uint16_t port;

@@ -37,6 +37,29 @@ static const char help[] =
 	"      one, 1 when PostgreSQL does not answer. Reads one snapshot; servers may run "
 	"meanwhile.\n"
 	"\n"
+	"Orders. A node takes them from whoever shows a token of its ops.tokens: TOKENFILE, or the "
+	"file in\n"
+	"SWCTL_TOKEN, has such a line. Each is written into ops_audit_log, with who gave it. Exit "
+	"code 0,\n"
+	"1 when it was refused or not taken, 2 when it is no order. Options: [--http ADDRESS] "
+	"[--token TOKENFILE]\n"
+	"\n"
+	"  swctl instance list\n"
+	"  swctl instance show SLOT.GENERATION\n"
+	"      the running copies of maps, and one of them; these two need no token.\n"
+	"  swctl instance open MAP\n"
+	"      one more instance of a map or room, up to maps[].instances_max.\n"
+	"  swctl instance close SLOT.GENERATION [--reason TEXT]\n"
+	"      it takes nobody more. A room plays to its end; a map's players go to its other "
+	"instances.\n"
+	"  swctl kick PLAYER [--reason TEXT]\n"
+	"      saves and disconnects a player: a character's id, or its name.\n"
+	"  swctl player PLAYER\n"
+	"      place, session, epoch, and what of it is not in PostgreSQL yet.\n"
+	"  swctl token NAME\n"
+	"      makes a token: a line for ops.tokens, and for the operator's own TOKENFILE (both "
+	"mode 0600).\n"
+	"\n"
 	"  swctl help\n";
 
 static bool is_help(const char *argument)
@@ -51,9 +74,13 @@ int main(int argc, char **argv)
 		int (*run)(int argc, char **argv);
 	} verbs[] = {
 		{"audit", swctl_audit},
+		{"instance", swctl_instance},
+		{"kick", swctl_order},
+		{"player", swctl_order},
 		{"status", swctl_status},
 		{"ticket", swctl_ticket},
 		{"ticket-key", swctl_ticket_key},
+		{"token", swctl_token},
 	};
 	const char *verb = argc > 1 ? argv[1] : "";
 	bool asks = !strcmp(verb, "help") || is_help(verb);

@@ -1,4 +1,4 @@
-/* swctl status: a node's /status as a table. */
+/* swctl status, swctl instance list and show: a node's /status as tables. */
 #include "control/ops/swctl.h"
 
 #include <errno.h>
@@ -211,6 +211,33 @@ static void print_status(const json_t *root)
 	print_instances(root);
 }
 
+json_t *swctl_status_get(const char *address, char **out)
+{
+	json_t *root;
+	size_t bytes;
+	char *body;
+	int status = http_get(address, "/status", &body, &bytes);
+
+	root = body ? json_loadb(body, bytes, 0, NULL) : NULL;
+	if (status != 200 || !root) {
+		if (status < 0)
+			fprintf(stderr, "swctl: no answer from %s: %s\n", address,
+				strerror(-status));
+		else
+			fprintf(stderr, "swctl: %s is not a Stormweir node (HTTP status %d)\n",
+				address, status);
+		if (status == -ECONNREFUSED)
+			fprintf(stderr, "  Does the node run, and is this its http.address?\n");
+		json_decref(root);
+		root = NULL;
+	}
+	if (out && root)
+		*out = body;
+	else
+		free(body);
+	return root;
+}
+
 int swctl_status(int argc, char **argv)
 {
 	static const struct option options[] = {
@@ -220,10 +247,9 @@ int swctl_status(int argc, char **argv)
 	};
 	const char *address = "127.0.0.1:9100";
 	bool json = false, red;
-	int option, status;
-	size_t bytes;
 	json_t *root;
 	char *body;
+	int option;
 
 	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
 		if (option == 'h')
@@ -237,21 +263,9 @@ int swctl_status(int argc, char **argv)
 		fprintf(stderr, "swctl: status takes no \"%s\"; see swctl help\n", argv[optind]);
 		return 2;
 	}
-	status = http_get(address, "/status", &body, &bytes);
-	root = body ? json_loadb(body, bytes, 0, NULL) : NULL;
-	if (status != 200 || !root) {
-		if (status < 0)
-			fprintf(stderr, "swctl: no answer from %s: %s\n", address,
-				strerror(-status));
-		else
-			fprintf(stderr, "swctl: %s is not a Stormweir node (HTTP status %d)\n",
-				address, status);
-		if (status == -ECONNREFUSED)
-			fprintf(stderr, "  Does the node run, and is this its http.address?\n");
-		json_decref(root);
-		free(body);
+	root = swctl_status_get(address, &body);
+	if (!root)
 		return 1;
-	}
 	colour = isatty(STDOUT_FILENO);
 	if (json)
 		fputs(body, stdout);
@@ -263,4 +277,74 @@ int swctl_status(int argc, char **argv)
 	if (fflush(stdout))
 		return 1;
 	return red ? 3 : 0;
+}
+
+/* ---- instance ---- */
+
+static void print_one(const json_t *one)
+{
+	const char *key;
+	json_t *value;
+
+	json_object_foreach((json_t *)(uintptr_t)one, key, value)
+	{
+		printf("%-16s ", key);
+		if (json_is_string(value))
+			print_plain(json_string_value(value));
+		else
+			printf("%" JSON_INTEGER_FORMAT, json_integer_value(value));
+		printf("\n");
+	}
+}
+
+/* swctl instance list, and show SLOT.GENERATION; what is an order goes to the node. */
+int swctl_instance(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{"http", required_argument, NULL, 'h'},
+		{"token", required_argument, NULL, 't'},
+		{NULL, 0, NULL, 0},
+	};
+	const char *address = "127.0.0.1:9100", *wanted;
+	char place[32];
+	bool list, show, found = false;
+	json_t *root, *one;
+	int option;
+	size_t i;
+
+	/* What follows a verb that is not ours is the order's. */
+	list = argc > 1 && !strcmp(argv[1], "list");
+	show = argc > 1 && !strcmp(argv[1], "show");
+	if (!list && !show)
+		return swctl_order(argc, argv);
+	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
+		if (option == 'h')
+			address = optarg;
+		else if (option != 't')
+			return 2;
+	}
+	if (argc - optind != (list ? 1 : 2)) {
+		fprintf(stderr, "swctl: instance list, or instance show SLOT.GENERATION\n");
+		return 2;
+	}
+	wanted = argv[optind + show];
+	root = swctl_status_get(address, NULL);
+	if (!root)
+		return 1;
+	if (list)
+		print_instances(root);
+	json_array_foreach(json_object_get(root, "instances"), i, one)
+	{
+		snprintf(place, sizeof(place), "%" JSON_INTEGER_FORMAT ".%" JSON_INTEGER_FORMAT,
+			number_of(one, "slot"), number_of(one, "generation"));
+		if (!show || strcmp(place, wanted) != 0)
+			continue;
+		print_one(one);
+		found = true;
+	}
+	json_decref(root);
+	if (show && !found)
+		fprintf(stderr, "swctl: there is no instance %s; see swctl instance list\n",
+			wanted);
+	return fflush(stdout) || (show && !found) ? 1 : 0;
 }

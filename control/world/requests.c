@@ -283,9 +283,14 @@ void requests_on_result(void *context, uint64_t tag, enum pg_outcome outcome,
 	PGresult *const *results, uint32_t count)
 {
 	struct world *world = context;
-	struct request *r = &world->requests[tag];
 	uint64_t now_ns = mono_ns();
+	struct request *r;
 
+	if (tag == AUDIT_TAG) {
+		audits_on_result(world, outcome, results, count);
+		return;
+	}
+	r = &world->requests[tag];
 	r->under_way = false;
 	if (r->answered) {
 		requests_release(world, r); /* too late: refused at its deadline */

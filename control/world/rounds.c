@@ -30,6 +30,10 @@ static void handle(struct world *world, uint32_t source, const struct msg *messa
 		requests_take(world, source, message, now_ns);
 	else if (!shard && takes(message, MSG_WORLD_FLUSH, 0))
 		flush_take(world, now_ns);
+	else if (!shard && message->type == MSG_AUDIT)
+		audits_take(world, message);
+	else if (!shard && takes(message, MSG_WRITES_QUERY, sizeof(struct msg_writes_query)))
+		audits_writes_query(world, message);
 	else
 		world_count(world, WORLD_MESSAGES_UNKNOWN, 1);
 }
@@ -107,6 +111,7 @@ void rounds_on_timer(uv_timer_t *timer)
 	handle_all(world, SOURCE_CONTROL, buffer, slots, now_ns);
 	saves_pump(world, now_ns);
 	commits_pump(world, now_ns);
+	audits_pump(world, now_ns);
 	set_pace(world, traffic || stalled);
 }
 

@@ -36,6 +36,10 @@ const struct pg_prepared statements_requests[STATEMENTS_REQUESTS] = {
 			"WHERE realm_id = $1::int4 AND character_id = $2::int8 "
 			"UNION ALL SELECT 2, quest, state, 0, 0 FROM quest "
 			"WHERE realm_id = $1::int4 AND character_id = $2::int8 ORDER BY 1, 2"},
+	{"audit", "INSERT INTO ops_audit_log (realm_id, id, at, node, author, kind, what, good, "
+		  "outcome) VALUES ($1::int4, $2::text::uuid, to_timestamp($3::int8 / 1000.0), "
+		  "$4::text, $5::text, $6::text, $7::text, $8::bool, $9::text) "
+		  "ON CONFLICT DO NOTHING"},
 };
 
 /* Locks the rows in id order (two nodes never wait for each other in a circle), then compares the

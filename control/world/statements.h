@@ -13,7 +13,7 @@
 #include "control/world/save_table.h"
 
 /* Of the requests link, and of the saves link. */
-#define STATEMENTS_REQUESTS 4u
+#define STATEMENTS_REQUESTS 5u
 #define STATEMENTS_SAVES    1u
 extern const struct pg_prepared statements_requests[STATEMENTS_REQUESTS];
 extern const struct pg_prepared statements_saves[STATEMENTS_SAVES];

@@ -129,6 +129,7 @@ static void on_tick(uv_timer_t *timer)
 	requests_expire(world, now_ns);
 	saves_pump(world, now_ns);
 	commits_pump(world, now_ns);
+	audits_pump(world, now_ns);
 	flush_check(world, now_ns);
 	counter_put(&world->values[WORLD_SAVES_PENDING], save_table_used(world->saves));
 	counter_put(&world->values[WORLD_COMMITS_PENDING], commit_table_pending(world->commits));
@@ -254,6 +255,7 @@ static bool make_memory(struct world *world, const struct world_links *links)
 static void free_all(struct world *world)
 {
 	pg_target_fini(&world->target);
+	journal_close(&world->journal);
 	save_table_free(world->saves);
 	save_encoder_free(world->encoder);
 	commit_table_free(world->commits);
@@ -301,6 +303,7 @@ struct world *world_start(
 		return NULL;
 	}
 	world->config = config;
+	world->journal.fd = -1;
 	for (int i = 0; i < WORLD_LINKS; i++) {
 		atomic_init(&world->down_since_ns[i], mono_ns());
 		atomic_init(&world->cause[i], "");
@@ -308,6 +311,10 @@ struct world *world_start(
 	if (pg_target_init(&world->target, config->postgres.conninfo, config->node.name, errors) !=
 			0 ||
 		server_check(&world->target, config, errors) != 0) {
+		free_all(world);
+		return NULL;
+	}
+	if (journal_open(&world->journal, config->ops.journal, errors)) {
 		free_all(world);
 		return NULL;
 	}

@@ -32,6 +32,10 @@
  * PostgreSQL has answered. MSG_WORLD_FLUSH     from control. Answered with MSG_WORLD_FLUSHED once
  * everything taken before is committed (a commit: settled), or at node.stop_deadline with the
  * number that is not.
+ *   MSG_AUDIT           from control. No answer. On the disk (journal.h, ops.journal) when it has
+ * been taken, and from there into ops_audit_log, once, also after a crash or an outage.
+ *   MSG_WRITES_QUERY    from control. Answered at once with what of a character is not in
+ * PostgreSQL.
  *
  * Order between rings. A shard pushes a leaving save before it tells control that the player left,
  * and control pushes the next load after that. So each round takes control's messages out first,
@@ -95,12 +99,16 @@
 	X(COMMIT_BATCHES, "commit_batches", COUNTER_SUM, "transactions of commits done")           \
 	X(COMMIT_BATCHES_FAILED, "commit_batches_failed", COUNTER_SUM, "transactions of commits that failed and are tried again") \
 	X(COMMIT_BATCHES_UNKNOWN, "commit_batches_unknown", COUNTER_SUM, "transactions of commits sent again because the connection was lost") \
+	X(AUDITS_TAKEN, "audits_taken", COUNTER_SUM, "records of what operators did, taken")       \
+	X(AUDITS_WRITTEN, "audits_written", COUNTER_SUM, "... of them, and of those found in ops.journal, written into ops_audit_log") \
+	X(AUDITS_LOST, "audits_lost", COUNTER_SUM, "... of them neither in ops.journal nor in PostgreSQL; the log has them") \
 	X(LINKS_LOST, "links_lost", COUNTER_SUM, "connections to PostgreSQL lost, and attempts that failed") \
 	X(ANSWERS_DELAYED, "answers_delayed", COUNTER_SUM, "answers that waited because the ring to their receiver was full") \
 	X(ROUNDS_STALLED, "rounds_stalled", COUNTER_SUM, "rounds in which a ring was left standing: too many answers or saves wait") \
 	X(MESSAGES_UNKNOWN, "messages_unknown", COUNTER_SUM, "messages of a type or size that does not belong here; our bug") \
 	X(SAVES_PENDING, "saves_pending", COUNTER_GAUGE, "characters whose save is not committed")  \
 	X(COMMITS_PENDING, "commits_pending", COUNTER_GAUGE, "commits without a result")           \
+	X(AUDITS_WAITING, "audits_waiting", COUNTER_GAUGE, "records in ops.journal that are not in PostgreSQL") \
 	X(LINKS_READY, "links_ready", COUNTER_GAUGE, "connections to PostgreSQL that are ready, of 3")
 // clang-format on
 

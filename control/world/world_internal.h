@@ -5,6 +5,7 @@
  *   requests.c     loads and details
  *   saves.c        batches and flush
  *   commits.c      batches of commits, their answers
+ *   audits.c       what operators did, through journal.c
  *   batch.c        what both do when a batch fails
  *   statements.c, commit_statement.c   the SQL, its parameters and results */
 #ifndef SW_CONTROL_WORLD_WORLD_INTERNAL_H
@@ -17,6 +18,7 @@
 #include "control/world/batch.h"
 #include "control/world/commit_statement.h"
 #include "control/world/commit_table.h"
+#include "control/world/journal.h"
 #include "control/world/pg_link.h"
 #include "control/world/save_table.h"
 #include "control/world/statements.h"
@@ -103,6 +105,10 @@ struct world {
 	struct batch commit_batch;
 	uint64_t invalid_log_ns;
 
+	struct journal journal;
+	bool audit_under_way; /* the journal's first record */
+	uint64_t audit_retry_ns;
+
 	uint32_t flushes;      /* answers that are due when flush_sequence is settled */
 	uint32_t flushed_owed; /* answers whose ring is full */
 	uint32_t flushed_unsaved;
@@ -173,6 +179,14 @@ void commits_on_result(void *context, uint64_t tag, enum pg_outcome outcome,
 	PGresult *const *results, uint32_t count);
 /* Says which commits of the flush are not settled. */
 void commits_name_unsettled(const struct world *world);
+
+/* audits.c */
+#define AUDIT_TAG UINT64_MAX /* of the requests link; the others are places of requests */
+void audits_take(struct world *world, const struct msg *message);
+void audits_pump(struct world *world, uint64_t now_ns);
+void audits_on_result(
+	struct world *world, enum pg_outcome outcome, PGresult *const *results, uint32_t count);
+void audits_writes_query(struct world *world, const struct msg *message);
 
 /* saves.c */
 void flush_take(struct world *world, uint64_t now_ns);

@@ -1,0 +1,53 @@
+/* orders: what operators may order of a node. An order comes as a list of words with the name of
+ * who gave it (MSG_ORDER); every one, also one that is refused, is answered with a text for a
+ * person, written to the log and sent to the world thread for ops_audit_log.
+ *
+ *   instance open MAP                one more instance of a map or room
+ *   instance close SLOT.GENERATION [why ...]
+ *   kick PLAYER [why ...]            PLAYER: a character's id, or its name
+ *   player PLAYER                    where it is, and what of it is not saved
+ *
+ * To add one, write its function and its line in the table of orders.c. A function answers, or
+ * keeps the order with orders_keep and answers later; one that is kept is answered at its deadline
+ * by itself. `why` goes into the audit with the other words, and nowhere else.
+ *
+ * Thread: the control thread. */
+#ifndef SW_CONTROL_ORDERS_H
+#define SW_CONTROL_ORDERS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/msg.h"
+
+struct ctl;
+
+#define ORDERS_KEPT_MAX  16u /* as many as ops has under way */
+#define ORDERS_WORDS_MAX 64u
+#define ORDERS_KEEP_MS   4000u /* less than swctl waits */
+
+struct kept_order {
+	uint64_t id; /* 0: free */
+	uint64_t deadline_ns;
+	uint32_t definition; /* of `instance open`; DIRECTOR_NO_DEFINITION */
+	char author[ORDER_AUTHOR_BYTES];
+	char what[AUDIT_TEXT_BYTES]; /* the words */
+	char text[ORDER_TEXT_BYTES]; /* of an answer that waits for its end */
+	char late[128];              /* the answer at the deadline, after text */
+	bool late_good;
+};
+
+struct orders_table {
+	struct kept_order kept[ORDERS_KEPT_MAX];
+};
+
+/* MSG_ORDER. */
+void orders_take(struct ctl *ctl, const struct msg *message, uint64_t now_ns);
+/* director_ops.asked: ctx is the ctl. */
+void orders_opened(void *ctx, uint32_t definition, uint32_t id);
+/* MSG_WRITES_RESULT. */
+void orders_writes(struct ctl *ctl, const struct msg *message);
+/* Deadlines; every few milliseconds. */
+void orders_tick(struct ctl *ctl, uint64_t now_ns);
+
+#endif

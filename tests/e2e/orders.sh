@@ -1,0 +1,119 @@
+#!/usr/bin/env bash
+# orders.sh BIN: an operator gives orders to a running server with players on it.
+#
+#   without a token nothing happens; an instance is opened, the players of another are moved to it without losing their
+#   connection, what is one too many closes by itself, a player is looked up and kicked; each order is in ops_audit_log
+#   once, with who gave it, also one that was given while PostgreSQL was away.
+#
+# Leaves nothing behind: no process, namespace, interface or file.
+set -uo pipefail
+# shellcheck source=tests/e2e/e2e.sh
+. "$(dirname "$0")/e2e.sh"
+e2e_begin "$@"
+
+# shellcheck disable=SC2154 # the stage's
+token=$stage_token
+
+configure() {
+	sed -i -e '/^maps:/,/^admission:/{/^admission:/!d}' "$stage_dir/node.yaml"
+	cat >>"$stage_dir/node.yaml" <<-YAML
+		maps:
+		  - {name: meadow, shard: 0, width: 60m, height: 60m, players_max: 200, instances_max: 3, close_after: 2s}
+		  - {name: arena, kind: room, instances_max: 2, width: 40m, height: 40m, match_time: 600s}
+	YAML
+	"$stage_bin/stormweir-config" --check "$stage_dir/node.yaml" || die "the configuration is not good"
+	sed -i 's/^[^ ]*/anna/' "$token"
+}
+
+# order WORDS: as anna; its answer in $said.
+order() {
+	said=$("$stage_bin/swctl" "$@" --http "127.0.0.1:$stage_http_port" --token "$token" 2>&1)
+}
+
+must() {
+	order "$@" || die "$*: $said"
+}
+
+must_not() {
+	local says=$1
+	shift
+	order "$@" && die "$*: was done: $said"
+	[[ $said == *"$says"* ]] || die "$*: said \"$said\", expected \"$says\""
+}
+
+# place MAP STATE: the first instance of the map in that state, as slot.generation.
+place() {
+	"$stage_bin/swctl" instance list --http "127.0.0.1:$stage_http_port" |
+		awk -v map="$1" -v state="$2" '$1 == map && $3 == state { print $2; exit }'
+}
+
+audited() {
+	services_sql "$stage_dir" stormweir "SELECT count(*) FROM ops_audit_log WHERE $1"
+}
+
+step "without a token nothing happens"
+configure
+stage_server_start || die "the server did not start"
+bots_start crowd 5001 30 --seconds 60
+until_is 30 simulation_players
+first=$(place meadow open)
+[[ $first ]] || die "there is no meadow"
+"$stage_bin/swctl" instance close "$first" --http "127.0.0.1:$stage_http_port" 2>"$stage_run/said" && die "closed without a token"
+grep -q 'no token came' "$stage_run/said" || die "it is not said that the token is missing: $(cat "$stage_run/said")"
+is 1 ops_orders_unauthorized_total
+
+step "what cannot be done is said"
+must_not "only one of its map" instance close "$first" --reason "to see what it says"
+must_not "there is no such instance" instance close 0.999
+must_not "no instance: its slot" instance close meadow
+must_not "there is no map nowhere" instance open nowhere
+must_not "no player 424242 is on this node" kick 424242
+must_not "there is no such order" instance burn "$first"
+
+step "players move to another instance"
+must instance open meadow
+[[ $said == *"of meadow is open on shard 0"* ]] || die "said: $said"
+must instance close "$first" --reason "its walls are wrong"
+until_is 30 simulation_transfers_total
+until_is 30 simulation_players
+until_is 1 simulation_instances_ended_total
+second=$(place meadow open)
+[[ $second && $second != "$first" ]] || die "the players are nowhere: $second"
+bots_live crowd
+
+step "what is one too many closes by itself"
+must instance open meadow
+until_is 1 instances_closed_empty_total
+until_is 2 simulation_instances_ended_total
+is 30 simulation_players
+must instance open arena
+[[ $("$stage_bin/swctl" instance show "$(place arena open)" --http "127.0.0.1:$stage_http_port") == *room* ]] || die "no room"
+
+step "a player is looked up and kicked"
+must player 5003
+[[ $said == *"5003 crowd3, account 1"*"meadow, instance $second, shard 0"*"epoch         1"*"not saved "* ]] || die "said: $said"
+must player crowd3
+must kick crowd3 --reason "was rude"
+until_is 29 simulation_players
+must_not "no player crowd3" player crowd3
+
+step "all of it is in ops_audit_log"
+until_is 0 world_audits_waiting
+[[ $(audited true) == 14 ]] || die "$(audited true) orders are in ops_audit_log"
+[[ $(audited "author = 'anna' AND good AND what = 'kick crowd3 was rude'") == 1 ]] || die "the kick is not in ops_audit_log"
+[[ $(audited "NOT good") == 7 ]] || die "$(audited 'NOT good') orders were refused"
+
+step "PostgreSQL is away"
+services_postgres_stop "$stage_dir" || die "PostgreSQL did not stop"
+health_until "turned red" says_red postgres
+must kick crowd4 --reason "while away"
+until_is 28 simulation_players
+[[ -s $(dirname "$token")/orders.journal ]] || die "the journal is empty"
+services_postgres_start "$stage_dir" off || die "PostgreSQL did not start"
+health_until "turned green" stage_healthy
+until_is 0 world_audits_waiting
+[[ $(audited "what = 'kick crowd4 while away'") == 1 ]] || die "the second kick is not in ops_audit_log"
+is 0 world_audits_lost_total
+
+bots_live crowd
+e2e_passed
