@@ -9,6 +9,15 @@ void sim_grain_begin(struct sim_map *m)
 	m->lay = (struct sim_lay){.slot = SIM_NONE};
 }
 
+void sim_grain_end(struct sim_map *m)
+{
+	struct sim_cell *end = &m->cells[m->columns * m->rows];
+
+	end->offset = m->cell_used;
+	end->laid = m->lay.used;
+	end->fresh = m->lay.fresh;
+}
+
 /* A place on one axis of a cell, in sub-cells; who is outside counts to the edge. */
 static inline uint32_t sub_of(const struct sim_map *m, int64_t mm, uint32_t shift)
 {
@@ -18,7 +27,7 @@ static inline uint32_t sub_of(const struct sim_map *m, int64_t mm, uint32_t shif
 }
 
 static inline uint32_t sub_cell(
-	const struct sim_map *m, const struct sim_entity *e, uint32_t shift, int32_t x0, int32_t y0)
+	const struct sim_map *m, const struct sim_laid *e, uint32_t shift, int32_t x0, int32_t y0)
 {
 	return sub_of(m, e->y_mm - y0, shift) << shift | sub_of(m, e->x_mm - x0, shift);
 }
@@ -75,12 +84,12 @@ bool sim_grain_sort(struct sim_map *m, struct sim_cell *cell, struct sim_slice *
 		if (slice->left <= 0)
 			return false;
 		slice->left -= SIM_COST_SORT;
-		m->fresh[lay->at++] = lay->slot;
-		starts[sub_cell(m, &m->entities[lay->slot], g->shift, x0, y0)]++;
+		m->fresh[lay->at] = sim_laid_of(m, lay->slot);
+		starts[sub_cell(m, &m->fresh[lay->at++], g->shift, x0, y0)]++;
 		lay->slot = m->entities[lay->slot].cell_next;
 	}
 	while (lay->phase == PLACE) {
-		uint32_t slot;
+		const struct sim_laid *e;
 
 		if (lay->at == lay->used) {
 			lay->phase = SORTED;
@@ -89,58 +98,47 @@ bool sim_grain_sort(struct sim_map *m, struct sim_cell *cell, struct sim_slice *
 		if (slice->left <= 0)
 			return false;
 		slice->left -= SIM_COST_SORT;
-		slot = m->fresh[--lay->at];
-		m->laid[--starts[sub_cell(m, &m->entities[slot], g->shift, x0, y0)]] = slot;
+		e = &m->fresh[--lay->at];
+		m->laid[--starts[sub_cell(m, e, g->shift, x0, y0)]] = *e;
 	}
 	return true;
 }
 
 /* ---- looking around ---- */
 
-/* Slots being gathered. */
+/* Runs being gathered. */
 struct basket {
-	uint32_t *out, count, max;
+	struct sim_run *runs;
+	uint32_t run_count, count;
 };
 
-static inline void add_run(struct basket *b, const uint32_t *slots, uint32_t count)
+static inline void add_run(struct basket *b, const struct sim_laid *first, uint32_t count)
 {
-	if (count > b->max - b->count)
-		count = b->max - b->count;
-	/* most runs are short */
-	for (uint32_t i = 0; i < count; i++)
-		b->out[b->count + i] = slots[i];
-	b->count += count;
-}
+	struct sim_run *last = &b->runs[b->run_count - 1];
 
-static void gather_list(
-	const struct sim_map *m, const struct sim_cell *cell, bool fresh, struct basket *b)
-{
-	for (uint32_t slot = cell->head; slot != SIM_NONE && b->count < b->max;
-		slot = m->entities[slot].cell_next)
-		if (!fresh || m->beat - m->entities[slot].changed_beat <= SIM_REPEAT_TICKS)
-			b->out[b->count++] = slot;
+	if (!count)
+		return;
+	b->count += count;
+	if (b->run_count && last->first + last->count == first)
+		last->count += count;
+	else
+		b->runs[b->run_count++] = (struct sim_run){.first = first, .count = count};
 }
 
 /* Places in millimetres from the cell's corner. */
-static void gather_grain(const struct sim_map *m, const struct sim_grain *g, int64_t west,
+static void add_grain(const struct sim_map *m, const struct sim_grain *g, int64_t west,
 	int64_t east, int64_t south, int64_t north, bool fresh, struct basket *b)
 {
 	const uint32_t *starts = &m->grain_starts[fresh ? g->fresh_starts : g->starts];
-	const uint32_t *slots = fresh ? m->fresh : m->laid;
-	uint32_t shift = g->shift, side = 1u << shift;
+	const struct sim_laid *laid = fresh ? m->fresh : m->laid;
+	uint32_t shift = g->shift;
 	uint32_t x0 = sub_of(m, west, shift), x1 = sub_of(m, east, shift);
 	uint32_t y0 = sub_of(m, south, shift), y1 = sub_of(m, north, shift);
 
-	if (x0 == 0 && x1 == side - 1) { /* whole rows lie one after the other */
-		uint32_t first = starts[y0 << shift], end = starts[(y1 + 1) << shift];
-
-		add_run(b, &slots[first], end - first);
-		return;
-	}
 	for (uint32_t y = y0; y <= y1; y++) {
 		uint32_t first = starts[y << shift | x0], end = starts[(y << shift | x1) + 1];
 
-		add_run(b, &slots[first], end - first);
+		add_run(b, &laid[first], end - first);
 	}
 }
 
@@ -159,13 +157,14 @@ static inline void cells_between(
 		*last = high < 0 ? 0 : (uint32_t)high;
 }
 
-uint32_t sim_grain_gather(const struct sim_map *m, const struct sim_window *window,
-	const struct sim_entity *around, uint32_t reach_mm, bool fresh, uint32_t *out, uint32_t max)
+uint32_t sim_grain_around(const struct sim_map *m, const struct sim_window *window,
+	const struct sim_entity *place, uint32_t reach_mm, bool fresh, struct sim_run *runs,
+	uint32_t *run_count)
 {
 	struct sim_window w = *window;
-	struct basket b = {.out = out, .max = max};
-	int64_t west = (int64_t)around->x_mm - reach_mm, east = (int64_t)around->x_mm + reach_mm;
-	int64_t south = (int64_t)around->y_mm - reach_mm, north = (int64_t)around->y_mm + reach_mm;
+	struct basket b = {.runs = runs};
+	int64_t west = (int64_t)place->x_mm - reach_mm, east = (int64_t)place->x_mm + reach_mm;
+	int64_t south = (int64_t)place->y_mm - reach_mm, north = (int64_t)place->y_mm + reach_mm;
 
 	cells_between(m, west, east, &w.column0, &w.column1);
 	cells_between(m, south, north, &w.row0, &w.row1);
@@ -174,28 +173,33 @@ uint32_t sim_grain_gather(const struct sim_map *m, const struct sim_window *wind
 			const struct sim_cell *cell = &m->cells[row * m->columns + column];
 			int64_t x0 = (int64_t)column * m->cell_mm, y0 = (int64_t)row * m->cell_mm;
 
-			if (!cell->grain)
-				gather_list(m, cell, fresh, &b);
-			else
-				gather_grain(m, &m->grains[cell->grain - 1], west - x0, east - x0,
+			if (cell->grain)
+				add_grain(m, &m->grains[cell->grain - 1], west - x0, east - x0,
 					south - y0, north - y0, fresh, &b);
+			else if (fresh)
+				add_run(&b, &m->fresh[cell->fresh], cell[1].fresh - cell->fresh);
+			else
+				add_run(&b, &m->laid[cell->laid], cell->count);
 		}
 	}
+	DCHECK(b.run_count <= SIM_RUNS_MAX);
+	*run_count = b.run_count;
 	return b.count;
 }
 
-uint32_t sim_grain_guess(
-	const struct sim_map *m, const struct sim_window *window, uint32_t cell, uint32_t want)
+uint32_t sim_grain_guess(const struct sim_map *m, const struct sim_window *window, uint32_t cell,
+	uint32_t want, bool fresh)
 {
-	uint32_t own = m->cells[cell].count;
+	const struct sim_cell *own = &m->cells[cell];
+	uint32_t in_cell = fresh ? own[1].fresh - own->fresh : own->count, bucket = 1;
+	uint32_t in_sight = sim_window_laid(m, window, fresh);
 	uint32_t cells =
 		(window->column1 - window->column0 + 1) * (window->row1 - window->row0 + 1);
-	uint32_t mean = sim_window_count(m, window) / cells, bucket = 1;
 	/* bucket^2 * count >= want * (buckets on half a cell's side)^2 */
-	uint64_t half = ((uint64_t)m->cell_mm * m->bucket_scale >> 33) + 1;
-	uint64_t count = own > mean ? own : mean;
+	uint64_t half = (uint64_t)m->cell_mm * m->bucket_scale >> 33;
+	uint64_t count = in_cell > in_sight / cells ? in_cell : in_sight / cells;
 
-	if (!count)
+	if (in_sight <= want * 2)
 		return SIM_BUCKETS;
 	while (bucket < SIM_BUCKETS && (uint64_t)bucket * bucket * count < want * half * half)
 		bucket++;

@@ -96,19 +96,19 @@ static void lay_out_map(struct layout *l, struct sim_map *m)
 	m->fallen = take(l, slots * sizeof(*m->fallen));                 /* E x 4 B */
 	m->events = take(l, SIM_EVENTS_MAX * sizeof(*m->events));        /* 40 KiB */
 	m->cell_events =
-		take(l, (size_t)m->columns * m->rows * sizeof(*m->cell_events)); /* C x 8 B */
-	m->cells = take(l, (size_t)m->columns * m->rows * sizeof(*m->cells));    /* C x 20 B */
-	m->cell_bytes = take(l, (slots + 1) * SIM_RECORD_STRIDE);                /* E x 32 B */
-	m->moved = take(l, slots * sizeof(*m->moved));                           /* E x 4 B */
-	m->free_slots = take(l, players * sizeof(*m->free_slots));               /* P x 4 B */
-	m->order = take(l, players * sizeof(*m->order));                         /* P x 4 B */
+		take(l, (size_t)m->columns * m->rows * sizeof(*m->cell_events));    /* C x 8 B */
+	m->cells = take(l, ((size_t)m->columns * m->rows + 1) * sizeof(*m->cells)); /* C x 24 B */
+	m->cell_bytes = take(l, (slots + 1) * SIM_RECORD_STRIDE);                   /* E x 32 B */
+	m->moved = take(l, slots * sizeof(*m->moved));                              /* E x 4 B */
+	m->free_slots = take(l, players * sizeof(*m->free_slots));                  /* P x 4 B */
+	m->order = take(l, players * sizeof(*m->order));                            /* P x 4 B */
 	m->open_cells =
 		take(l, (size_t)m->columns * m->rows * sizeof(*m->open_cells)); /* C x 4 B */
 	m->grains = take(l, (slots / SIM_GRAIN_MIN + 1) * sizeof(*m->grains));  /* E x 0.5 B */
 	m->grain_starts =
 		take(l, sim_grain_starts_max(m->slots) * sizeof(*m->grain_starts)); /* E x 8.3 B */
-	m->laid = take(l, slots * sizeof(*m->laid));                                /* E x 4 B */
-	m->fresh = take(l, slots * sizeof(*m->fresh));                              /* E x 4 B */
+	m->laid = take(l, slots * sizeof(*m->laid));                                /* E x 16 B */
+	m->fresh = take(l, slots * sizeof(*m->fresh));                              /* E x 16 B */
 	m->actions = take(l, (size_t)m->actions_max * sizeof(*m->actions));         /* 2 P x 16 B */
 	if (m->match.rule) {
 		m->match.state = take(l, m->match.rule->state_bytes); /* the rule's own */

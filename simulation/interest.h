@@ -52,10 +52,10 @@ static inline bool sim_window_has(
 #define SIM_BUCKETS 64u
 
 static inline uint32_t sim_distance_bucket(
-	const struct sim_map *m, const struct sim_entity *a, const struct sim_entity *b)
+	const struct sim_map *m, const struct sim_entity *a, int32_t x_mm, int32_t y_mm)
 {
-	uint32_t dx = (uint32_t)(a->x_mm > b->x_mm ? a->x_mm - b->x_mm : b->x_mm - a->x_mm);
-	uint32_t dy = (uint32_t)(a->y_mm > b->y_mm ? a->y_mm - b->y_mm : b->y_mm - a->y_mm);
+	uint32_t dx = (uint32_t)(a->x_mm > x_mm ? a->x_mm - x_mm : x_mm - a->x_mm);
+	uint32_t dy = (uint32_t)(a->y_mm > y_mm ? a->y_mm - y_mm : y_mm - a->y_mm);
 	uint64_t bucket = (dx > dy ? dx : dy) * (uint64_t)m->bucket_scale >> 32;
 
 	return bucket < SIM_BUCKETS ? (uint32_t)bucket : SIM_BUCKETS - 1;

@@ -10,17 +10,17 @@
 #include "simulation/update.h"
 #include "simulation/view.h"
 
-/* One entity of the cell that is being laid out. */
-static inline void lay_out(struct sim_map *m, uint32_t slot, bool grain)
+/* One entity of the cell that is being laid out, as it lies in map->laid. */
+static inline void lay_out(struct sim_map *m, const struct sim_laid *laid)
 {
-	const struct sim_entity *e = &m->entities[slot];
+	const struct sim_entity *e = &m->entities[laid->slot];
 	bool fresh = m->beat - e->changed_beat <= SIM_REPEAT_TICKS;
 
-	if (slot < m->player_slots)
-		m->order[m->order_count++] = slot;
-	if (grain && fresh)
-		m->fresh[m->lay.fresh++] = slot;
-	if (!fresh && !sim_refresh_due(m, slot))
+	if (laid->slot < m->player_slots)
+		m->order[m->order_count++] = laid->slot;
+	if (fresh)
+		m->fresh[m->lay.fresh++] = *laid;
+	else if (!sim_refresh_due(m, laid->known_bit))
 		return;
 	memcpy(m->cell_bytes + m->cell_used, e->record, SIM_RECORD_STRIDE);
 	m->cell_used += e->record_bytes;
@@ -37,7 +37,8 @@ static bool lay_out_list(struct sim_map *m, struct sim_cell *cell, struct sim_sl
 			return false;
 		}
 		slice->left -= SIM_COST_COPY;
-		lay_out(m, slot, false);
+		m->laid[m->lay.used] = sim_laid_of(m, slot);
+		lay_out(m, &m->laid[m->lay.used++]);
 	}
 	m->lay.slot = SIM_NONE;
 	return true;
@@ -64,7 +65,7 @@ static bool lay_out_grain(struct sim_map *m, struct sim_cell *cell, struct sim_s
 			if (slice->left <= 0)
 				return false;
 			slice->left -= SIM_COST_COPY;
-			lay_out(m, m->laid[lay->at], true);
+			lay_out(m, &m->laid[lay->at]);
 		}
 		lay->sub++;
 	}
@@ -80,6 +81,8 @@ static bool lay_out_cell(struct sim_map *m, struct sim_cell *cell, struct sim_sl
 {
 	if (!m->lay.within) {
 		cell->offset = m->cell_used;
+		cell->laid = m->lay.used;
+		cell->fresh = m->lay.fresh;
 		cell->grain = 0;
 		slice->left -= SIM_COST_CELL;
 		m->lay.within = true;
@@ -88,7 +91,6 @@ static bool lay_out_cell(struct sim_map *m, struct sim_cell *cell, struct sim_sl
 					  : lay_out_grain(m, cell, slice)))
 		return false;
 	m->lay.within = false;
-	cell->bytes = m->cell_used - cell->offset;
 	return true;
 }
 
@@ -126,6 +128,7 @@ bool sim_stage_interest(struct sim_shard *s, struct sim_map *m, struct sim_slice
 	}
 	while (m->step == CELLS) {
 		if (m->cursor == m->columns * m->rows) {
+			sim_grain_end(m);
 			m->step = VIEWS;
 			m->cursor = 0;
 			sim_events_sort(m);

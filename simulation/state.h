@@ -35,6 +35,8 @@
 
 #define SIM_NONE UINT32_MAX
 
+#define SIM_SLOT_BITS 24u /* no map has more slots */
+
 #define SIM_INPUT_QUEUE        8u   /* inputs that wait for a tick; a batch holds as many */
 #define SIM_INPUT_BANK         4u   /* inputs a player may be ahead of real time, after a pause */
 #define SIM_INPUT_SILENCE_MS   250u /* without input for so long a player counts as standing */
@@ -136,10 +138,11 @@ struct sim_player {
 	uint32_t input_sequence[SIM_INPUT_QUEUE];
 	int8_t input_dx[SIM_INPUT_QUEUE], input_dy[SIM_INPUT_QUEUE];
 	uint8_t input_head, input_count, input_credit;
-	uint8_t input_waiting; /* left over when this tick had taken its share: told to the client */
-	uint8_t state;  /* enum sim_player_state */
-	uint8_t detail; /* enum sim_detail */
-	uint16_t owed;  /* SIM_OWE_* */
+	uint8_t input_waiting; /* left over when this tick had taken its share: told to the client
+				*/
+	uint8_t state;         /* enum sim_player_state */
+	uint8_t detail;        /* enum sim_detail */
+	uint16_t owed;         /* SIM_OWE_* */
 	uint8_t malformed;
 	uint8_t actions;  /* in the map's queue */
 	uint8_t refusals; /* sent since the last tick */
@@ -149,6 +152,8 @@ struct sim_player {
 	bool route_ended;  /* ... and the dataplane has said that nothing of its peer follows */
 	bool rescan;       /* compare the whole view, not only the pending entities */
 	bool crowded;      /* more is near than may be in view */
+	uint8_t within;    /* buckets of distance that are in view whole, of the last comparison */
+	uint8_t near;      /* ... that the last update was picked from; 0: none yet */
 	uint8_t tell;      /* SIM_TELL_*: goes out at the end of the tick */
 	uint16_t payload_bytes_max;
 	uint16_t queued_slots; /* of reliable messages in the shard's queue */
@@ -299,12 +304,24 @@ struct sim_npc {
 	uint32_t appearance;
 };
 
+/* The next one's begin is the end of this one's: there is one more cell than there are. */
 struct sim_cell {
 	uint32_t head; /* first slot, SIM_NONE */
 	uint32_t count;
-	uint32_t offset, bytes; /* of its records in map->cell_bytes, this tick */
-	uint32_t grain;         /* its place in map->grains + 1, 0: it holds few; this tick */
+	/* Of the running tick, from stage 7 on: */
+	uint32_t offset;      /* where its records begin in map->cell_bytes */
+	uint32_t laid, fresh; /* ... and its entities in map->laid and map->fresh */
+	uint32_t grain;       /* its place in map->grains + 1, 0: it holds few */
 };
+
+/* What is asked of an entity by those who look around. */
+struct sim_laid {
+	int32_t x_mm, y_mm;
+	uint32_t slot : SIM_SLOT_BITS;
+	uint32_t record_bytes : 32 - SIM_SLOT_BITS;
+	uint32_t known_bit;
+};
+_Static_assert(sizeof(struct sim_laid) == 16, "four to a cache line");
 
 struct sim_action {
 	uint32_t slot, generation;
@@ -422,7 +439,7 @@ struct sim_map {
 	uint32_t coming_count;
 	uint32_t *fallen; /* [slots]: monsters and loot that are to vanish in the next stage 1 */
 	uint32_t fallen_count;
-	struct sim_cell *cells; /* [columns * rows] */
+	struct sim_cell *cells; /* [columns * rows + 1] */
 	uint8_t *cell_bytes;    /* [(slots + 1) * SIM_RECORD_STRIDE] */
 	uint32_t *moved;        /* [slots]: entities that changed this tick */
 	uint32_t moved_count;
@@ -431,11 +448,11 @@ struct sim_map {
 	uint32_t
 		*order; /* [player_slots]: players by cell, this tick; neighbours share the cache */
 	uint32_t order_count;
-	uint32_t *open_cells;     /* [columns * rows]: players in it who are not crowded */
-	struct sim_grain *grains; /* [slots / SIM_GRAIN_MIN + 1] */
-	uint32_t *grain_starts;   /* [2 * (slots + slots / SIM_GRAIN_MIN + 2)] */
-	uint32_t *laid, *fresh;   /* [slots]: entities of cells with a grain, by sub-cell; of those
-				     the ones that changed lately */
+	uint32_t *open_cells;       /* [columns * rows]: players in it who are not crowded */
+	struct sim_grain *grains;   /* [slots / SIM_GRAIN_MIN + 1] */
+	uint32_t *grain_starts;     /* [2 * (slots + slots / SIM_GRAIN_MIN + 2)] */
+	struct sim_laid *laid;      /* [slots]: who is on the map, by cell and sub-cell */
+	struct sim_laid *fresh;     /* [slots]: of those the ones that changed lately */
 	struct sim_action *actions; /* [actions_max] */
 	uint32_t actions_max, action_head, action_count;
 	struct sim_list life, lazy, arrived;
@@ -444,7 +461,7 @@ struct sim_map {
 };
 
 /* Where a peer plays: map number << 24 | slot, or SIM_NONE, which no map is large enough for. */
-#define SIM_SEAT_BITS 24u
+#define SIM_SEAT_BITS SIM_SLOT_BITS
 _Static_assert(CONFIG_INSTANCES_MAX <= 1u << (32 - SIM_SEAT_BITS), "a map's number fits a seat");
 
 struct sim_inlet {

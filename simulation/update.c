@@ -5,28 +5,37 @@
 #include "simulation/send.h"
 #include "simulation/wire.h"
 
+#define NEARED 8u /* buckets that two may come nearer by between two comparisons of a view */
+
+/* The cells of a row lie one after the other. */
+static uint32_t row_bytes(
+	const struct sim_map *m, const struct sim_window *w, uint32_t row, const uint8_t **from)
+{
+	const struct sim_cell *first = &m->cells[row * m->columns + w->column0];
+	const struct sim_cell *end = &m->cells[row * m->columns + w->column1 + 1];
+
+	*from = m->cell_bytes + first->offset;
+	return end->offset - first->offset;
+}
+
 static uint32_t rows_bytes(const struct sim_map *m, const struct sim_window *w)
 {
 	uint32_t bytes = 0;
+	const uint8_t *from;
 
-	for (uint32_t row = w->row0; row <= w->row1; row++) {
-		const struct sim_cell *first = &m->cells[row * m->columns + w->column0];
-		const struct sim_cell *last = &m->cells[row * m->columns + w->column1];
-
-		bytes += last->offset + last->bytes - first->offset;
-	}
+	for (uint32_t row = w->row0; row <= w->row1; row++)
+		bytes += row_bytes(m, w, row, &from);
 	return bytes;
 }
 
-/* The cells of a row lie one after the other: one copy a row. */
+/* One copy a row. */
 static uint8_t *copy_rows(const struct sim_map *m, const struct sim_window *w, uint8_t *at)
 {
 	for (uint32_t row = w->row0; row <= w->row1; row++) {
-		const struct sim_cell *first = &m->cells[row * m->columns + w->column0];
-		const struct sim_cell *last = &m->cells[row * m->columns + w->column1];
-		uint32_t bytes = last->offset + last->bytes - first->offset;
+		const uint8_t *from;
+		uint32_t bytes = row_bytes(m, w, row, &from);
 
-		memcpy(at, m->cell_bytes + first->offset, bytes);
+		memcpy(at, from, bytes);
 		at += bytes;
 	}
 	return at;
@@ -88,68 +97,80 @@ static bool pick_due(struct sim_map *m, uint32_t observer, uint8_t **at, const u
 	return true;
 }
 
-#define GATHERED_MAX 1024u
+/* Those looked at in one square: more are near only where many stand on one spot. */
+#define FRESH_MAX 1024u
 
 /* Entities that changed lately, and how far they are. */
 struct fresh {
 	uint32_t count;
-	uint32_t slot[GATHERED_MAX];
-	uint8_t bucket[GATHERED_MAX];
+	uint32_t slot[FRESH_MAX];
+	uint8_t bucket[FRESH_MAX];
 	uint32_t bytes[SIM_BUCKETS]; /* of their records, by distance */
 };
 
-/* Those of `gathered` in buckets [low, high) that the observer knows and that this update does not
- * have. Who is not crowded knows all in sight, or is being told: its known set, cold memory for
- * every observer, need not be read. */
-static void sift(const struct sim_map *m, uint32_t observer, const uint32_t *gathered,
-	uint32_t count, uint32_t low, uint32_t high, struct fresh *fresh)
+/* Adds those of a run in buckets [low, high) that the observer knows and that this update does not
+ * have. Who is not crowded knows all in sight, or is being told; and who is, all that were nearer
+ * when it compared last by more than anyone walks meanwhile: a known set, cold memory for every
+ * observer, is rarely read. */
+static void sift(const struct sim_map *m, uint32_t observer, const struct sim_run *run,
+	uint32_t low, uint32_t high, struct fresh *fresh)
 {
 	const struct sim_entity *self = &m->entities[observer];
-	bool crowded = m->players_table[observer].crowded;
+	const struct sim_player *p = &m->players_table[observer];
+	const uint64_t *known = sim_known(m, observer);
+	uint32_t count = fresh->count;
+	uint32_t end = count + run->count < FRESH_MAX ? run->count : FRESH_MAX - count;
+	uint32_t sure = !p->crowded ? SIM_BUCKETS : p->within > NEARED ? p->within - NEARED : 0;
 
-	fresh->count = 0;
-	memset(&fresh->bytes[low], 0, (high - low) * sizeof(fresh->bytes[0]));
-	for (uint32_t i = 0; i < count; i++) {
-		uint32_t slot = gathered[i];
-		const struct sim_entity *e = &m->entities[slot];
-		uint32_t bucket = sim_distance_bucket(m, self, e);
+	for (const struct sim_laid *e = run->first; e < run->first + end; e++) {
+		uint32_t bucket = sim_distance_bucket(m, self, e->x_mm, e->y_mm);
 
-		if (bucket < low || bucket >= high || slot == observer ||
-			sim_refresh_due(m, slot) || (crowded && !sim_knows(m, observer, slot)))
+		if (bucket - low >= high - low || e->slot == observer ||
+			sim_refresh_due(m, e->known_bit) ||
+			(bucket >= sure && !(known[e->known_bit / 64] >> e->known_bit % 64 & 1)))
 			continue;
-		fresh->slot[fresh->count] = slot;
-		fresh->bucket[fresh->count++] = (uint8_t)bucket;
+		fresh->slot[count] = e->slot;
+		fresh->bucket[count++] = (uint8_t)bucket;
 		fresh->bytes[bucket] += e->record_bytes;
 	}
+	fresh->count = count;
 }
 
 /* The nearest that changed: their bytes by distance give the distance up to which all fit; the step
- * beyond fills what is left. Looks around in growing squares until there is no more room. Returns
- * how many were looked at. */
+ * beyond fills what is left. Looks around in growing squares until there is no more room, the first
+ * as large as the last tick's. Returns how many were looked at. */
 static uint32_t pick_nearest(struct sim_map *m, uint32_t observer, const struct sim_window *window,
 	uint8_t **at, const uint8_t *end)
 {
 	const struct sim_entity *self = &m->entities[observer];
-	uint32_t gathered[GATHERED_MAX], looked = 0, low = 0, want;
+	struct sim_player *p = sim_player(m, observer);
+	uint32_t looked = 0, low = 0, want = (uint32_t)(end - *at) / SIM_RECORD_USUAL + 1;
+	uint32_t high = p->near ? p->near : sim_grain_guess(m, window, self->cell, want, true);
+	uint32_t many = want * 4 > FRESH_MAX ? FRESH_MAX : want * 4;
+	struct sim_run runs[SIM_RUNS_MAX];
 	struct fresh fresh;
 
-	want = (uint32_t)(end - *at) / SIM_RECORD_USUAL * 5 / 4;
-	for (uint32_t high = sim_grain_guess(m, window, self->cell, want); low < SIM_BUCKETS;) {
-		uint32_t count, room = (uint32_t)(end - *at), within = low;
+	while (low < SIM_BUCKETS && (uint32_t)(end - *at) >= SIM_RECORD_USUAL) {
+		uint32_t count, run_count, room = (uint32_t)(end - *at), within = low;
 
-		count = sim_grain_gather(
-			m, window, self, sim_bucket_reach(m, high), true, gathered, GATHERED_MAX);
-		looked += count;
-		if (count == GATHERED_MAX && high - low > 1) { /* maybe not the nearest */
+		count = sim_grain_around(
+			m, window, self, sim_bucket_reach(m, high), true, runs, &run_count);
+		looked += run_count;
+		if (count > many && high - low > 1) {
 			high = low + (high - low) / 2;
 			continue;
 		}
-		sift(m, observer, gathered, count, low, high, &fresh);
+		looked += count;
+		fresh.count = 0;
+		memset(&fresh.bytes[low], 0, (high - low) * sizeof(fresh.bytes[0]));
+		for (uint32_t i = 0; i < run_count; i++)
+			sift(m, observer, &runs[i], low, high, &fresh);
 		while (within < high && fresh.bytes[within] <= room)
 			room -= fresh.bytes[within++];
 		for (uint32_t i = 0; i < fresh.count; i++)
 			if (fresh.bucket[i] < within)
 				pick(&m->entities[fresh.slot[i]], at, end);
+		p->near = (uint8_t)(within + 1 < SIM_BUCKETS ? within + 1 : SIM_BUCKETS);
 		if (within < high) {
 			for (uint32_t i = 0; i < fresh.count; i++)
 				if (fresh.bucket[i] == within &&
@@ -158,7 +179,9 @@ static uint32_t pick_nearest(struct sim_map *m, uint32_t observer, const struct 
 			break;
 		}
 		low = high;
-		high = high * 2 < SIM_BUCKETS ? high * 2 : SIM_BUCKETS;
+		high += 2 + high / 4;
+		if (high > SIM_BUCKETS || count == sim_window_laid(m, window, true))
+			high = SIM_BUCKETS;
 	}
 	return looked;
 }

@@ -17,10 +17,12 @@ static inline uint32_t sim_refresh_period(const struct sim_map *m)
 	return m->config.tick_hz > 1 ? m->config.tick_hz - 1 : 1;
 }
 
-/* Whether this is that tick; map->classes is the period. */
-static inline bool sim_refresh_due(const struct sim_map *m, uint32_t slot)
+/* Whether this is that tick, by the entity's bit in known sets: map->classes is the period. */
+static inline bool sim_refresh_due(const struct sim_map *m, uint32_t known_bit)
 {
-	return slot % m->classes == m->beat % m->classes;
+	uint32_t class_bits = m->class_words * 64;
+
+	return known_bit - m->beat % m->classes * class_bits < class_bits;
 }
 
 /* Builds and sends; nothing is sent when nothing near changed and no input was applied. Returns

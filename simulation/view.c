@@ -185,59 +185,85 @@ static void tell_looks(struct sim_map *m, uint32_t observer, struct change *c)
 	p->renew_cursor = p->renew_next = 0;
 }
 
-#define GATHERED_MAX 4096u
+/* Those looked at in one square: more are near only where many stand on one spot. */
+#define LOOKED_MAX 8192u
+#define NEW_MAX    1536u /* more than any view holds */
 
 /* Who is near and not in view yet, the nearest first when sorted. */
 struct newcomers {
 	uint32_t count;
-	uint32_t slot[GATHERED_MAX];
-	uint8_t bucket[GATHERED_MAX];
+	uint32_t slot[NEW_MAX];
+	uint8_t bucket[NEW_MAX];
 	uint32_t starts[SIM_BUCKETS]; /* of each bucket in order[] */
-	uint32_t order[GATHERED_MAX];
+	uint32_t order[NEW_MAX];
 };
 
-/* How near one must be to be seen: all in buckets below *within fit view_max, or are all in sight.
- * Looks around in growing squares until there are more. Returns how many were looked at. */
-static uint32_t look_around(struct sim_map *m, uint32_t observer, const struct sim_window *window,
-	uint32_t *within, struct newcomers *new)
+/* Counts a run's entities in buckets [low, high) by distance, and notes the newcomers. */
+static void count_run(const struct sim_map *m, uint32_t observer, const struct sim_laid *e,
+	uint32_t count, uint32_t low, uint32_t high, uint32_t *all, struct newcomers *new)
 {
-	uint32_t all[SIM_BUCKETS] = {0}, gathered[GATHERED_MAX], sum = 0, low = 0, looked = 0;
 	const struct sim_entity *self = &m->entities[observer];
-	uint32_t view_max = sim_player(m, observer)->view_max;
-	uint32_t high = sim_grain_guess(m, window, self->cell, view_max + view_max / 8 + 1);
+	const uint64_t *known = sim_known(m, observer);
 
-	new->count = 0;
+	for (const struct sim_laid *end = e + count; e < end; e++) {
+		uint32_t bucket = sim_distance_bucket(m, self, e->x_mm, e->y_mm);
+
+		if (bucket - low >= high - low || e->slot == observer)
+			continue;
+		all[bucket]++;
+		if (known[e->known_bit / 64] >> e->known_bit % 64 & 1 || new->count == NEW_MAX)
+			continue;
+		new->slot[new->count] = e->slot;
+		new->bucket[new->count++] = (uint8_t)bucket;
+		new->starts[bucket]++;
+	}
+}
+
+/* How near one must be to be seen: all in buckets below p->within fit view_max, or are all in
+ * sight. Looks around in growing squares until there are more, the first a little larger than what
+ * was in view. Returns how many were looked at. */
+static uint32_t look_around(struct sim_map *m, uint32_t observer, const struct sim_window *window,
+	struct newcomers *new)
+{
+	uint32_t all[SIM_BUCKETS] = {0}, sum = 0, low = 0, looked = 0;
+	const struct sim_entity *self = &m->entities[observer];
+	struct sim_player *p = sim_player(m, observer);
+	uint32_t within = p->within, view_max = p->view_max, high = within + BUCKET_SLACK;
+	struct sim_run runs[SIM_RUNS_MAX];
+
+	if (!p->crowded || !within)
+		high = sim_grain_guess(m, window, self->cell, view_max + 1, false);
+	else if (high > SIM_BUCKETS)
+		high = SIM_BUCKETS;
+	new->count = within = 0;
 	memset(new->starts, 0, sizeof(new->starts));
 	while (low < SIM_BUCKETS && sum <= view_max) {
-		uint32_t count = sim_grain_gather(
-			m, window, self, sim_bucket_reach(m, high), false, gathered, GATHERED_MAX);
+		uint32_t run_count, count, left = LOOKED_MAX;
 
-		looked += count;
-		if (count == GATHERED_MAX && high - low > 1) { /* maybe not the nearest */
+		count = sim_grain_around(
+			m, window, self, sim_bucket_reach(m, high), false, runs, &run_count);
+		looked += run_count;
+		if (count > 2 * view_max && high - low > 1) {
 			high = low + (high - low) / 2;
 			continue;
 		}
-		for (uint32_t i = 0; i < count; i++) {
-			uint32_t other = gathered[i];
-			uint32_t bucket = sim_distance_bucket(m, self, &m->entities[other]);
+		looked += count < LOOKED_MAX ? count : LOOKED_MAX;
+		for (uint32_t i = 0; i < run_count && left; i++) {
+			uint32_t part = runs[i].count < left ? runs[i].count : left;
 
-			if (bucket < low || bucket >= high || other == observer)
-				continue;
-			all[bucket]++;
-			sum++;
-			if (sim_knows(m, observer, other) || new->count == GATHERED_MAX)
-				continue;
-			new->slot[new->count] = other;
-			new->bucket[new->count++] = (uint8_t)bucket;
-			new->starts[bucket]++;
+			count_run(m, observer, runs[i].first, part, low, high, all, new);
+			left -= part;
 		}
-		low = high;
-		high = high * 3 / 2 + 1 < SIM_BUCKETS ? high * 3 / 2 + 1 : SIM_BUCKETS;
+		for (; low < high; low++) {
+			sum += all[low];
+			if (sum <= view_max)
+				within = low + 1;
+		}
+		high += 2 + high / 8;
+		if (high > SIM_BUCKETS)
+			high = SIM_BUCKETS;
 	}
-	sum = 0;
-	*within = 0;
-	while (*within < SIM_BUCKETS && sum + all[*within] <= view_max)
-		sum += all[(*within)++];
+	p->within = (uint8_t)within;
 	return looked;
 }
 
@@ -275,7 +301,7 @@ static bool rescan_leaves(struct sim_map *m, uint32_t observer, const struct sim
 			const struct sim_entity *e = &m->entities[slot];
 
 			if (sim_window_has(m, window, e->cell)) {
-				uint32_t bucket = sim_distance_bucket(m, self, e);
+				uint32_t bucket = sim_distance_bucket(m, self, e->x_mm, e->y_mm);
 
 				/* One that is a little too far stays, unless its place is needed.
 				 */
@@ -309,14 +335,14 @@ static uint32_t rescan(
 	struct sim_map *m, uint32_t observer, const struct sim_window *window, struct change *c)
 {
 	struct sim_player *p = sim_player(m, observer);
-	uint32_t within, looked, near, known = p->known_count;
+	uint32_t looked, near, known = p->known_count;
 	struct newcomers new;
 
 	p->pending_count = 0;
-	looked = look_around(m, observer, window, &within, &new);
-	near = sort_newcomers(&new, within);
-	p->rescan = !(rescan_leaves(m, observer, window, within, near, c) &&
-		      rescan_enters(m, observer, within, &new, c));
+	looked = look_around(m, observer, window, &new);
+	near = sort_newcomers(&new, p->within);
+	p->rescan = !(rescan_leaves(m, observer, window, p->within, near, c) &&
+		      rescan_enters(m, observer, p->within, &new, c));
 	return (looked + known) * SIM_COST_CANDIDATE + m->known_words * SIM_COST_WORD;
 }
 
@@ -389,7 +415,7 @@ uint32_t sim_view_step(struct sim_shard *s, struct sim_map *m, uint32_t slot)
 	if (p->owed & SIM_OWE_JOINED || sim_send_blocked(s, p))
 		return SIM_COST_SLOT;
 	window = sim_window_of(m, m->entities[slot].cell);
-	candidates = sim_window_count(m, &window) - 1;
+	candidates = sim_window_laid(m, &window, false) - 1;
 	crowded = candidates > p->view_max;
 	if (crowded != p->crowded) {
 		sim_interest_crowd(m, slot, crowded);
