@@ -221,6 +221,22 @@ struct msg_node_state {
 	uint32_t pad;
 };
 
+/* What a player takes along that no database keeps: from map to map, and when it comes again. A
+ * shard writes it when the player goes and reads it when it comes (simulation/live.h says what
+ * becomes of each); in between control keeps it unread. All 0: nothing is known, it comes whole.
+ * Times are those that were left at at_ns. */
+struct msg_live {
+	uint64_t at_ns;     /* mono_ns when it went */
+	uint32_t missing;   /* health that it lacks */
+	uint32_t back_ms;   /* it is dead, and stands up then, at least 1; 0: alive */
+	uint32_t ready_ms;  /* it strikes again then */
+	uint32_t rested_ms; /* since it was hurt last */
+	uint8_t credit;     /* inputs that it may make up for */
+	uint8_t malformed;  /* unreadable messages of this connection */
+	uint8_t pad[6];
+};
+_Static_assert(sizeof(struct msg_live) == 32, "no holes: it is compared and hashed as bytes");
+
 /* Positions are millimetres; see simulation/rules/. */
 struct msg_player_join {
 	uint64_t session; /* control's session handle */
@@ -239,11 +255,13 @@ struct msg_player_join {
 	char return_map[MAP_NAME_BYTES];
 	int32_t return_x_mm, return_y_mm;
 	uint16_t return_heading;
-	uint16_t returning;      /* 1: it was in this very instance before */
-	uint32_t stay;           /* the session's stays on maps before this one */
-	uint32_t input_sequence; /* the last input applied there */
-	uint32_t back_reason;    /* it was going elsewhere, and was not taken for this
-				  * sw_disconnect_reason; 0: it was going here */
+	uint16_t returning;          /* 1: it was in this very instance before */
+	uint32_t stay;               /* the session's stays on maps before this one */
+	uint32_t input_sequence;     /* the last input applied there */
+	uint32_t back_reason;        /* it was going elsewhere, and was not taken for this
+				      * sw_disconnect_reason; 0: it was going here */
+	struct msg_live live;        /* as it left the last map, or this room if returning */
+	struct msg_live return_live; /* as it was when it went into a room: it goes home so */
 };
 
 struct msg_player_remove {
@@ -270,6 +288,7 @@ struct msg_player_left {
 	uint32_t instance;
 	int32_t x_mm, y_mm;
 	uint16_t heading, pad;
+	struct msg_live live, return_live; /* as msg_player_join */
 };
 
 struct msg_player_transfer {
@@ -284,6 +303,7 @@ struct msg_player_transfer {
 	char map[MAP_NAME_BYTES]; /* "": the first map */
 	char return_map[MAP_NAME_BYTES];
 	char name[CHARACTER_NAME_BYTES];
+	struct msg_live live, return_live; /* where it goes, and if it is sent back */
 };
 
 struct msg_instance {

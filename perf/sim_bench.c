@@ -101,7 +101,7 @@ static void join(uint32_t i, uint32_t width_mm)
 		.payload_bytes_max = 1350,
 		.map = "bench",
 		.name = "Walker"};
-	struct msg message[4];
+	struct msg message[5];
 
 	memcpy(msg_begin(message, MSG_PLAYER_JOIN, handle_make(0, 1, i), sizeof(join)), &join,
 		sizeof(join));

@@ -46,6 +46,8 @@ void sim_body_player(struct sim_map *m, uint32_t slot, bool heal)
 	body->defence = (uint16_t)(defence < UINT16_MAX ? defence : UINT16_MAX);
 	body->range_mm = range_mm;
 	body->cooldown_beats = (uint16_t)sw_combat_ticks(cooldown_ms, m->config.tick_hz);
+	if (heal)
+		sim_player(m, slot)->lacks_more = 0;
 	if (heal || body->health > body->health_max)
 		body->health = body->health_max;
 }
@@ -64,6 +66,11 @@ void sim_body_monster(struct sim_map *m, uint32_t slot)
 		.cooldown_beats = (uint16_t)cooldown,
 		.ready_beat = m->beat,
 		.hurt_beat = m->beat};
+}
+
+uint32_t sim_mends(const struct sim_body *body)
+{
+	return body->health_max / MEND_PART + 1;
 }
 
 /* ---- attacking ---- */
@@ -225,6 +232,18 @@ static void player_back(struct sim_map *m, uint32_t slot)
 	sim_count(m->shard, SIM_PLAYERS_BACK, 1);
 }
 
+static void mend(struct sim_map *m, uint32_t slot)
+{
+	struct sim_body *body = &m->bodies[slot];
+	struct sim_player *p = sim_player(m, slot);
+	uint32_t mends = sim_mends(body), more = mends < p->lacks_more ? mends : p->lacks_more;
+
+	p->lacks_more -= more;
+	mends -= more;
+	body->health +=
+		mends < body->health_max - body->health ? mends : body->health_max - body->health;
+}
+
 static uint32_t player_second(struct sim_map *m, uint32_t slot)
 {
 	struct sim_body *body = &m->bodies[slot];
@@ -242,9 +261,7 @@ static uint32_t player_second(struct sim_map *m, uint32_t slot)
 	}
 	if (m->beat - body->hurt_beat < SIM_REST_S * m->config.tick_hz)
 		return SIM_COST_SLOT;
-	body->health += body->health_max / MEND_PART + 1;
-	if (body->health > body->health_max)
-		body->health = body->health_max;
+	mend(m, slot);
 	sim_player(m, slot)->tell |= SIM_TELL_STATUS;
 	return SIM_COST_SLOT;
 }

@@ -38,9 +38,12 @@ static inline uint32_t sim_monster_of(const struct sim_map *m, uint32_t slot)
 }
 
 /* A player's body as it is told before its details are there, and when they have come; heal: whole
- * again. */
+ * again (live.h has what comes between). */
 void sim_body_player(struct sim_map *m, uint32_t slot, bool heal);
 void sim_body_monster(struct sim_map *m, uint32_t slot);
+
+/* What an unhurt player mends in a second. */
+uint32_t sim_mends(const struct sim_body *body);
 
 /* A player attacks the actor in its view that it names. Returns an ActionRefusal. Stage 5. */
 uint32_t sim_attack(struct sim_map *m, uint32_t slot, uint32_t actor_id);

@@ -5,6 +5,7 @@
 #include "proto/client.pb-c.h"
 #include "simulation/combat.h"
 #include "simulation/list.h"
+#include "simulation/live.h"
 #include "simulation/loot.h"
 #include "simulation/send.h"
 #include "simulation/trading.h"
@@ -236,7 +237,11 @@ static void level_up(struct sim_map *m, uint32_t player)
 	p->level = level;
 	if (p->state != SIM_PLAYER_PRESENT)
 		return;
-	sim_body_player(m, player, sim_is_alive(m, player));
+	/* A new level makes whole, but raises nobody from the dead, and heals nobody in a fight. */
+	if (sim_is_alive(m, player) && !m->match.mortal)
+		sim_body_player(m, player, true);
+	else
+		sim_live_remake(m, player);
 	sim_view_renew(m, player);
 }
 

@@ -116,7 +116,7 @@ static void join_all(struct test_shard *t, uint32_t generation, uint64_t *dice)
 			.has_position = 1,
 			.map = "meadow",
 			.payload_bytes_max = 1300};
-		struct msg message[4];
+		struct msg message[5];
 
 		if (generation == 1) {
 			join.x_mm = (int32_t)sim_random_below(dice, 3000000);

@@ -11,6 +11,14 @@ static uint64_t mix(uint64_t hash, uint64_t value)
 	return hash ^ hash >> 29;
 }
 
+static uint64_t hash_live(uint64_t h, const struct msg_live *live)
+{
+	h = mix(h, live->at_ns);
+	h = mix(h, (uint64_t)live->missing << 32 | live->back_ms);
+	h = mix(h, (uint64_t)live->ready_ms << 32 | live->rested_ms);
+	return mix(h, (uint64_t)live->credit << 8 | live->malformed);
+}
+
 static uint64_t hash_player(uint64_t h, const struct sim_map *m, uint32_t slot)
 {
 	const struct sim_player *p = &m->players_table[slot];
@@ -38,6 +46,9 @@ static uint64_t hash_player(uint64_t h, const struct sim_map *m, uint32_t slot)
 			   p->peer_gone);
 	h = mix(h, (uint64_t)p->speed_mm_per_s << 32 | p->boost.attack << 16 | p->boost.defence);
 	h = mix(h, (uint64_t)p->portal_beat << 16 | (uint64_t)p->portal << 1 | p->turned_back);
+	h = hash_live(h, &p->live);
+	h = hash_live(h, &p->return_live);
+	h = mix(h, p->lacks_more);
 	h = mix(h, (uint64_t)p->view_sequence << 32 | p->rotate);
 	h = mix(h, (uint64_t)p->compared_beat << 32 | (uint64_t)p->pending_count << 2 |
 			   (uint64_t)p->crowded << 1 | p->rescan);

@@ -8,6 +8,7 @@
 #include "simulation/entity.h"
 #include "simulation/interest.h"
 #include "simulation/list.h"
+#include "simulation/live.h"
 #include "simulation/match/match.h"
 #include "simulation/portal.h"
 #include "simulation/send.h"
@@ -102,10 +103,19 @@ uint32_t sim_join_begin(struct sim_shard *s, uint64_t peer, const struct msg_pla
 		.return_y_mm = join->return_y_mm,
 		.return_heading = join->return_heading,
 		.back_reason = join->back_reason,
+		.live = join->live,
+		.return_live = join->return_live,
+		.malformed = join->live.malformed,
 		.speed_mm_per_s = SIM_WALK_MM_PER_S,
 		.rescan = true,
 		.input_credit = SIM_INPUT_BANK,
 	};
+	if (m->config.kind == CONFIG_MAP_ROOM && !p->returning) {
+		/* A room is a world of its own. What it came with waits outside. */
+		p->return_live = join->live;
+		p->live = (struct msg_live){0};
+	}
+	p->input_credit = sim_live_credit(s, m, &join->live);
 	p->view_max = sim_view_max(s, m, p);
 	memcpy(p->return_map, join->return_map, MAP_NAME_BYTES);
 	memcpy(p->name, join->name, CHARACTER_NAME_BYTES);
@@ -133,7 +143,8 @@ static void place(struct sim_shard *s, struct sim_map *m, uint32_t slot)
 {
 	struct sim_player *p = sim_player(m, slot);
 	int32_t x_mm = p->join_x_mm, y_mm = p->join_y_mm;
-	bool inside = p->join_has_position && sim_position_inside(m, x_mm, y_mm);
+	bool inside = p->join_has_position && sim_position_inside(m, x_mm, y_mm) &&
+		      !sim_live_stood_up(m, slot);
 
 	if (inside && sim_position_legal(m, x_mm, y_mm)) {
 		p->saved_x_mm = x_mm;
@@ -148,10 +159,9 @@ static void place(struct sim_shard *s, struct sim_map *m, uint32_t slot)
 		p->saved_x_mm = -1; /* what was saved is not where it stands */
 	}
 	p->state = SIM_PLAYER_PRESENT;
-	m->bodies[slot] = (struct sim_body){.ready_beat = m->beat, .hurt_beat = m->beat};
 	m->purses[slot] = (struct sim_purse){0};
 	m->bags[slot] = (struct sim_bag){0};
-	sim_body_player(m, slot, true);
+	sim_live_body(m, slot);
 	sim_entity_appear(m, slot, SIM_PLAYER, x_mm, y_mm, p->join_heading);
 	sim_portal_arrive(m, slot);
 	p->owed |= SIM_OWE_ROUTE | SIM_OWE_JOINED | SIM_OWE_ANNOUNCE;
@@ -187,6 +197,8 @@ static void leave(struct sim_shard *s, struct sim_map *m, uint32_t slot)
 	if (m->match.rule)
 		m->match.rule->left(m, m->match.state, slot);
 	p->state = SIM_PLAYER_LEAVING;
+	p->return_live = sim_live_home(m, slot);
+	p->live = p->transferring ? p->return_live : sim_live_take(m, slot);
 	p->owed &= (uint16_t) ~(SIM_OWE_ROUTE | SIM_OWE_JOINED);
 	/* A shard that stops sends nobody on: there is no place left to go to. */
 	if (p->transferring && !s->stopping) {
@@ -199,6 +211,7 @@ static void leave(struct sim_shard *s, struct sim_map *m, uint32_t slot)
 			p->disconnect_mode = MSG_DISCONNECT_LATER;
 		}
 		p->transferring = false;
+		p->live.malformed = p->return_live.malformed = 0; /* it was this connection's */
 		seat_give(s, m, slot);
 		p->owed |= SIM_OWE_SAVE | SIM_OWE_COMMITS | SIM_OWE_LEFT;
 		if (!p->peer_gone)
@@ -270,18 +283,21 @@ static bool tell_control_left(struct sim_shard *s, const struct sim_map *m, uint
 {
 	const struct sim_player *p = &m->players_table[slot];
 	const struct sim_entity *e = &m->entities[slot];
-	struct msg message;
+	struct msg message[3];
 	struct msg_player_left left = {.session = p->session,
 		.character_id = p->character_id,
 		.instance = m->id,
 		.x_mm = e->x_mm,
 		.y_mm = e->y_mm,
-		.heading = e->heading};
-	uint8_t *payload = msg_begin(&message, MSG_PLAYER_LEFT, p->peer, sizeof(left));
+		.heading = e->heading,
+		.live = p->live,
+		.return_live = p->return_live};
+	uint8_t *payload = msg_begin(message, MSG_PLAYER_LEFT, p->peer, sizeof(left));
 
-	message.subject = p->session;
+	_Static_assert(MSG_HEAD_BYTES + sizeof(left) <= sizeof(message), "three slots");
+	message->subject = p->session;
 	memcpy(payload, &left, sizeof(left));
-	return sim_push(s, s->links.to_control, &message);
+	return sim_push(s, s->links.to_control, message);
 }
 
 bool sim_save_push(struct sim_shard *s, struct sim_map *m, uint32_t slot, bool leaving)

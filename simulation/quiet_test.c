@@ -132,7 +132,7 @@ static void *build(void *context)
 
 static void push(struct test_shard *t, enum msg_type type, const void *body, uint32_t bytes)
 {
-	struct msg message[4];
+	struct msg message[5];
 
 	memcpy(msg_begin(message, type, HANDLE_NONE, bytes), body, bytes);
 	if (!msg_ring_push(t->links.from_control, message))

@@ -9,13 +9,14 @@
 #include "simulation/random.h"
 #include "simulation/state.h"
 
-#define X_SUM(id, name, kind, help) {name, help, kind},
-#define X_REFUSAL(id, name, help)   {"malformed_" name, help, COUNTER_SUM},
-#define X_DENIAL(id, name, help)    {"refused_" name, help, COUNTER_SUM},
-#define X_TRADE(id, name, help)     {"refused_trade_" name, help, COUNTER_SUM},
+#define X_SUM(id, name, kind, help)  {name, help, kind},
+#define X_REFUSAL(id, name, help)    {"malformed_" name, help, COUNTER_SUM},
+#define X_DENIAL(id, name, help)     {"refused_" name, help, COUNTER_SUM},
+#define X_TRADE(id, name, help)      {"refused_trade_" name, help, COUNTER_SUM},
 #define X_END(id, value, name, help) {"trades_" name, help, COUNTER_SUM},
-static const struct counter_desc counter_desc[SIM_COUNTER_COUNT] = {
-	SIM_COUNTERS(X_SUM) SIM_PARSE_REFUSALS(X_REFUSAL) SIM_ACTION_REFUSALS(X_DENIAL) TRADE_REFUSALS(X_TRADE) SIM_MATCH_REFUSALS(X_DENIAL) SIM_QUEST_REFUSALS(X_DENIAL) TRADE_ENDS(X_END)};
+static const struct counter_desc counter_desc[SIM_COUNTER_COUNT] = {SIM_COUNTERS(
+	X_SUM) SIM_PARSE_REFUSALS(X_REFUSAL) SIM_ACTION_REFUSALS(X_DENIAL) TRADE_REFUSALS(X_TRADE)
+		SIM_MATCH_REFUSALS(X_DENIAL) SIM_QUEST_REFUSALS(X_DENIAL) TRADE_ENDS(X_END)};
 
 /* A lay-out is walked twice: once to add up, once to hand out. */
 struct layout {

@@ -187,6 +187,9 @@ struct sim_player {
 	uint32_t back_reason; /* why the map it was going to did not take it; 0: it was going to
 				 this one */
 	uint32_t stay; /* of the session on maps, from 0; clients name it in what they send */
+	uint32_t lacks_more; /* health that it lacks beyond what its body shows, until the details
+				are there */
+	struct msg_live live, return_live; /* as it came; as it goes home from a room */
 	/* Where it goes when its room ends, and what is saved meanwhile. */
 	int32_t return_x_mm, return_y_mm;
 	uint16_t return_heading;

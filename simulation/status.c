@@ -3,6 +3,7 @@
 #include "proto/client.pb-c.h"
 #include "simulation/bag.h"
 #include "simulation/combat.h"
+#include "simulation/live.h"
 #include "simulation/send.h"
 #include "simulation/view.h"
 
@@ -43,7 +44,7 @@ void sim_status_arrived(struct sim_shard *s, struct sim_map *m, uint32_t slot)
 	uint32_t looked_like = m->bodies[slot].health_max;
 
 	p->detail = SIM_DETAIL_READY;
-	sim_body_player(m, slot, m->bags[slot].loads == 1); /* loaded again: no cure */
+	sim_live_remake(m, slot);
 	p->tell = 0;
 	tell_status(s, m, slot);
 	tell_bag(s, m, slot);

@@ -124,7 +124,7 @@ void test_join_as(struct test_shard *t, uint32_t client, const struct msg_player
 {
 	struct test_client *c = &t->clients[client];
 	struct msg_player_join join = *as;
-	struct msg message[4];
+	struct msg message[5];
 	uint8_t *payload;
 
 	join.session = 1000 + client;

@@ -102,6 +102,7 @@ struct test_shard {
 	struct test_held last_commit;
 	uint32_t routes, joined, left, refused, refused_reason, stopped;
 	uint64_t left_session;
+	struct msg_player_left last_left;
 	uint32_t transfers;
 	struct msg_player_transfer transfer;   /* the last one */
 	struct msg_instance instance;          /* the last state of an instance */

@@ -391,6 +391,7 @@ void test_read_control(struct test_shard *t)
 				memcpy(&left, msg_payload(m), sizeof(left));
 				t->left++;
 				t->left_session = left.session;
+				t->last_left = left;
 				test_note(t, 'l');
 				break;
 			case MSG_PLAYER_TRANSFER:

@@ -60,7 +60,7 @@ bool sim_transfer_tell(struct sim_shard *s, const struct sim_map *m, uint32_t sl
 	const struct sim_player *p = &m->players_table[slot];
 	const struct sim_entity *e = &m->entities[slot];
 	bool room = m->config.kind == CONFIG_MAP_ROOM;
-	struct msg message[3];
+	struct msg message[4];
 	struct msg_player_transfer body = {.session = p->session,
 		.character_id = p->character_id,
 		.instance = m->id,
@@ -71,10 +71,12 @@ bool sim_transfer_tell(struct sim_shard *s, const struct sim_map *m, uint32_t sl
 		.has_position = p->join_has_position,
 		.return_x_mm = room ? p->return_x_mm : e->x_mm,
 		.return_y_mm = room ? p->return_y_mm : e->y_mm,
-		.return_heading = room ? p->return_heading : e->heading};
+		.return_heading = room ? p->return_heading : e->heading,
+		.live = p->live,
+		.return_live = p->return_live};
 	uint8_t *payload = msg_begin(message, MSG_PLAYER_TRANSFER, p->peer, sizeof(body));
 
-	_Static_assert(MSG_HEAD_BYTES + sizeof(body) <= sizeof(message), "three slots");
+	_Static_assert(MSG_HEAD_BYTES + sizeof(body) <= sizeof(message), "four slots");
 	memcpy(body.map, p->next_map, MAP_NAME_BYTES);
 	memcpy(body.return_map, room ? p->return_map : m->config.name, MAP_NAME_BYTES);
 	memcpy(body.name, p->name, CHARACTER_NAME_BYTES);

@@ -8,7 +8,7 @@
 #include "control/admission/session.h"
 
 /* Room for the two larger bodies that admission sends. */
-#define BODY_SLOTS 4u
+#define BODY_SLOTS 5u
 _Static_assert(
 	sizeof(struct msg_player_join) <= BODY_SLOTS * MSG_SLOT_BYTES - MSG_HEAD_BYTES, "fits");
 _Static_assert(

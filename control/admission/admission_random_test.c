@@ -47,10 +47,10 @@ static void says_left(int character, uint64_t session)
 	const struct msg_player_left left = {.session = session,
 		.character_id = (uint64_t)character,
 		.instance = model.instance[character]};
-	struct msg message;
+	struct msg message[3];
 
-	memcpy(msg_begin(&message, MSG_PLAYER_LEFT, 0, sizeof(left)), &left, sizeof(left));
-	adm_from_shard(adm, model.shard[character], &message, now_ns);
+	memcpy(msg_begin(message, MSG_PLAYER_LEFT, 0, sizeof(left)), &left, sizeof(left));
+	adm_from_shard(adm, model.shard[character], message, now_ns);
 }
 
 /* Somebody goes through a portal, to a map that may be full, closing or unknown. */
@@ -62,7 +62,7 @@ static void model_move(void)
 		.character_id = (uint64_t)c,
 		.instance = model.instance[c],
 		.return_map = "meadow"};
-	struct msg message[3];
+	struct msg message[4];
 
 	if (!model.on_shard[c] || !runs(model.instance[c], model.shard[c]))
 		return;

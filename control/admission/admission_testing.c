@@ -246,7 +246,7 @@ void loaded_as(uint64_t session, enum msg_load_result result, const char *map)
 {
 	struct msg_character_loaded body = {
 		.session = session, .epoch = 5, .result = result, .has_position = 1, .x_mm = 7};
-	struct msg message[4];
+	struct msg message[5];
 
 	snprintf(body.map, sizeof(body.map), "%s", map);
 	memcpy(msg_begin(message, MSG_CHARACTER_LOADED, 0, sizeof(body)), &body, sizeof(body));
@@ -257,14 +257,14 @@ void shard_says(uint32_t shard, enum msg_type type, uint64_t session, uint32_t s
 {
 	const struct msg_player_refused body = {.session = session, .reason = second};
 	const struct msg_player_left left = {.session = session};
-	struct msg message;
+	struct msg message[3];
 
 	_Static_assert(sizeof(body) == sizeof(struct msg_player_joined), "both of one shape");
 	if (type == MSG_PLAYER_LEFT)
-		memcpy(msg_begin(&message, type, 0, sizeof(left)), &left, sizeof(left));
+		memcpy(msg_begin(message, type, 0, sizeof(left)), &left, sizeof(left));
 	else
-		memcpy(msg_begin(&message, type, 0, sizeof(body)), &body, sizeof(body));
-	adm_from_shard(adm, shard, &message, now_ns);
+		memcpy(msg_begin(message, type, 0, sizeof(body)), &body, sizeof(body));
+	adm_from_shard(adm, shard, message, now_ns);
 }
 
 /* ---- what went out ---- */

@@ -162,6 +162,7 @@ static bool turn_back(struct adm *adm, struct journey *journey)
 		body->x_mm = body->return_x_mm;
 		body->y_mm = body->return_y_mm;
 		body->heading = body->return_heading;
+		body->live = body->return_live;
 		journey->left = journey->from;
 		aim(adm, journey, definition);
 		return true;
@@ -296,6 +297,10 @@ void adm_place_loaded(struct adm *adm, struct session *session,
 		body->return_heading = loaded->heading;
 	}
 	journey->definition = definition;
+	if (left) {
+		body->live = left->return_live;
+		body->return_live = left->return_live;
+	}
 	if (left && director_runs(adm->director, left->instance, &shard)) {
 		uint32_t was = instance_definition(adm->config, instance_slot(left->instance));
 
@@ -310,6 +315,7 @@ void adm_place_loaded(struct adm *adm, struct session *session,
 			body->x_mm = left->x_mm;
 			body->y_mm = left->y_mm;
 			body->heading = left->heading;
+			body->live = left->live;
 		}
 	}
 	adm_place(adm, session, now_ns);
@@ -341,7 +347,9 @@ void adm_place_transfer(struct adm *adm, struct session *session,
 		.return_x_mm = transfer->return_x_mm,
 		.return_y_mm = transfer->return_y_mm,
 		.return_heading = transfer->return_heading,
-		.input_sequence = transfer->input_sequence};
+		.input_sequence = transfer->input_sequence,
+		.live = transfer->live,
+		.return_live = transfer->return_live};
 	memcpy(body->map, to, strnlen(to, MAP_NAME_BYTES - 1));
 	memcpy(body->return_map, transfer->return_map, sizeof(body->return_map));
 	name_copy(body->name, transfer->name);
@@ -356,7 +364,9 @@ void adm_place_transfer(struct adm *adm, struct session *session,
 	} else {
 		const struct msg_player_left here = {.session = body->session,
 			.character_id = body->character_id,
-			.instance = transfer->instance};
+			.instance = transfer->instance,
+			.live = transfer->live,
+			.return_live = transfer->return_live};
 
 		adm_left_remember(adm, &here);
 	}

@@ -48,8 +48,10 @@ static void transfer(uint32_t shard, uint64_t session, const char *map, const ch
 		.has_position = 1,
 		.return_x_mm = 3,
 		.return_y_mm = 4,
+		.live = {.at_ns = 1, .missing = 30},
+		.return_live = {.at_ns = 2, .missing = 40},
 		.name = "Ada"};
-	struct msg message[3];
+	struct msg message[4];
 
 	strcpy(body.map, map);
 	strcpy(body.return_map, back);
@@ -63,11 +65,13 @@ static void left_room(uint64_t session, uint32_t shard, uint32_t instance, uint6
 		.character_id = character,
 		.instance = instance,
 		.x_mm = 9,
-		.y_mm = 8};
-	struct msg message;
+		.y_mm = 8,
+		.live = {.at_ns = 3, .missing = 50},
+		.return_live = {.at_ns = 4, .missing = 60}};
+	struct msg message[3];
 
-	memcpy(msg_begin(&message, MSG_PLAYER_LEFT, 0, sizeof(body)), &body, sizeof(body));
-	adm_from_shard(adm, shard, &message, now_ns);
+	memcpy(msg_begin(message, MSG_PLAYER_LEFT, 0, sizeof(body)), &body, sizeof(body));
+	adm_from_shard(adm, shard, message, now_ns);
 }
 
 static void instance_says(uint32_t shard, uint32_t id, enum instance_state state)
@@ -101,6 +105,8 @@ static void a_transfer_keeps_the_session(void **state)
 	assert_int_equal(join.x_mm, 1);
 	assert_string_equal(join.return_map, "meadow");
 	assert_string_equal(join.name, "Ada");
+	assert_int_equal(join.live.missing, 30);
+	assert_int_equal(join.return_live.missing, 40);
 	shard_says(1, MSG_PLAYER_JOINED, session, 3);
 	/* One presence for the whole session, one Admitted, and no disconnect. */
 	assert_int_equal(how_many('a', 0), 1);
@@ -154,6 +160,8 @@ static void a_transfer_that_fails_comes_back(void **state)
 			(join.has_position && join.x_mm != rows[i].x_mm))
 			fail_msg("row %zu: %s at %d", i, join.map, join.x_mm);
 		assert_int_equal(join.back_reason, rows[i].why);
+		/* Turned back, it is as it was there: a room's health is none of another map. */
+		assert_int_equal(join.live.missing, rows[i].why && rows[i].x_mm >= 0 ? 40 : 30);
 		assert_int_equal(join.stay, 1);
 		shard_says(shard_of_last_join(), MSG_PLAYER_JOINED, session, 3);
 		assert_false(was_refused(peer));
@@ -253,10 +261,13 @@ static void a_room_takes_back_its_own(void **state)
 			assert_int_equal(join.x_mm, 9);
 			assert_string_equal(join.return_map, "meadow");
 			assert_int_equal(join.return_x_mm, 7);
+			assert_int_equal(join.live.missing, 50);
+			assert_int_equal(join.return_live.missing, 60);
 			/* It says no after all: out, to where it came from; no other room. */
 			shard_says(1, MSG_PLAYER_REFUSED, session, SW_REASON_MAP_CLOSING);
 			join = last_join();
 			assert_string_equal(join.map, "meadow");
+			assert_int_equal(join.live.missing, 60);
 			assert_int_equal(join.x_mm, 7);
 		}
 		gone(peer_of(2));
@@ -286,6 +297,7 @@ static void the_same_copy_of_a_map_is_preferred(void **state)
 	shard_says(0, MSG_PLAYER_LEFT, other, 0);
 	bring(peer_of(4), 1, 12, AT_JOINING);
 	assert_int_equal(last_join().instance, second);
+	assert_int_equal(last_join().live.missing, 60); /* as it left */
 	bring(peer_of(5), 1, 13, AT_JOINING);
 	assert_int_not_equal(last_join().instance, second);
 	for (uint32_t i = 1; i <= 5; i++) {

@@ -114,10 +114,7 @@ static void fallen_tick(struct sim_map *m, struct battle *b)
 	for (uint32_t i = 0; i < b->fighters; i++) {
 		struct battle_fighter *fighter = &b->fighter[i];
 
-		/* Details that come late heal; the fallen stay dead. */
-		if (fighter->fallen && !fighter->left)
-			m->bodies[fighter->slot].health = 0;
-		else if (!fighter->place && !has_fallen(m, fighter))
+		if (!fighter->place && !has_fallen(m, fighter))
 			alive++;
 	}
 	if (alive == b->alive)

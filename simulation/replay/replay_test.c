@@ -168,7 +168,7 @@ static void join_over(struct rig *r, uint32_t c)
 		.map = "meadow",
 		.name = "Bob",
 		.payload_bytes_max = 1300};
-	struct msg message[4];
+	struct msg message[5];
 	uint64_t peer = test_peer(c);
 
 	if (below(r, 2))
@@ -446,10 +446,10 @@ static void what_is_altered_is_found(void **state)
 	assert_int_equal(replay(&r, r.count, &all, &hash), SIM_REPLAY_ENDED);
 
 	/* Which player's input counts is chance: one that stood in a queue that overflowed does
-	 * not. So a few bytes of the payload are tried in turn, and all but some must be found. */
+	 * not. So some bytes of payloads are tried in turn, and half of them must be found. */
 	uint32_t found = 0, tried = 0;
 	at = find(&r, RECORDING_MESSAGE, MSG_PEER_PACKET);
-	for (; tried < 6; at++) {
+	for (; tried < 20; at++) {
 		struct recording_reader reader = {.bytes = r.bytes,
 			.count = r.count,
 			.at = at,
@@ -471,7 +471,7 @@ static void what_is_altered_is_found(void **state)
 		tried++;
 	}
 	print_message("%u of %u altered inputs found\n", found, tried);
-	assert_true(found >= 3);
+	assert_true(2 * found >= tried);
 
 	at = find(&r, RECORDING_STEP, 0); /* a step's time, by the least: a shard reads it all */
 	r.bytes[at + 1 + 3] ^= 0x40;      /* 1.07 s */

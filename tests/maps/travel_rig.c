@@ -42,7 +42,7 @@ static struct rig_client *of_peer(struct rig *rig, uint64_t peer)
 static void push(
 	struct msg_ring *ring, enum msg_type type, uint64_t peer, const void *body, uint32_t bytes)
 {
-	struct msg message[4];
+	struct msg message[5];
 
 	if (bytes)
 		memcpy(msg_begin(message, type, peer, bytes), body, bytes);
