@@ -77,7 +77,7 @@ static void lay_out_map(struct layout *l, struct sim_map *m)
 	size_t slots = m->slots, players = m->player_slots;
 
 	m->entities = take(l, slots * sizeof(*m->entities));             /* E x 96 B */
-	m->players_table = take(l, players * sizeof(*m->players_table)); /* P x 504 B */
+	m->players_table = take(l, players * sizeof(*m->players_table)); /* P x 544 B */
 	m->known = take(
 		l, players * m->known_words * sizeof(*m->known)); /* P x E / 8 B, in words of 64 for
 								     each of tick_hz classes */
