@@ -96,9 +96,9 @@ static const struct sim_monster_kind plain = {.name = SIM_KIND_PLAIN_NAME,
 	.leash_mm = 30000};
 static const struct sim_level first_level = {.level = 1, .health = 100, .attack = 10};
 
-enum { ITEMS, KINDS, DROPS, LEVELS, CARDS, STAGES, FILES };
-static const char *const file_names[FILES] = {
-	"items.yaml", "monsters.yaml", "loot.yaml", "levels.yaml", "cards.yaml", "battle.yaml"};
+enum { ITEMS, KINDS, DROPS, LEVELS, CARDS, STAGES, QUESTS, FILES };
+static const char *const file_names[FILES] = {"items.yaml", "monsters.yaml", "loot.yaml",
+	"levels.yaml", "cards.yaml", "battle.yaml", "quests.yaml"};
 
 struct loader {
 	struct sim_game *game;
@@ -148,6 +148,17 @@ static bool read_rows(struct loader *l, uint32_t file, const struct game_table *
 		config_fault_add(faults, 1, "(file): no memory");
 	free(text);
 	return text != NULL;
+}
+
+static void read_quests(struct loader *l)
+{
+	struct config_faults *faults = &l->faults[QUESTS];
+	size_t bytes;
+	char *text = read_file(l->path[QUESTS], faults, &bytes);
+
+	if (text && !sim_quests_read(l->game, text, bytes, faults))
+		config_fault_add(faults, 1, "(file): no memory");
+	free(text);
 }
 
 /* ---- what rows have to do with each other ---- */
@@ -354,6 +365,7 @@ static bool load(struct loader *l, const char *folder)
 	read_rows(l, LEVELS, &level_table, (void **)&game->levels, &game->level_count);
 	read_rows(l, CARDS, &card_table, (void **)&game->cards, &game->card_count);
 	read_rows(l, STAGES, &stage_table, (void **)&game->stages, &game->stage_count);
+	read_quests(l);
 	if (!add_plain(game) || !add_level(game)) {
 		config_fault_add(&l->faults[KINDS], 1, "(file): no memory");
 		return false;
@@ -363,6 +375,7 @@ static bool load(struct loader *l, const char *folder)
 	check_kinds(l);
 	check_levels(l);
 	check_battle(l);
+	sim_quests_check(game, &l->faults[QUESTS]);
 	for (uint32_t i = 0; i < FILES; i++)
 		faults += l->faults[i].count;
 	return !faults;
@@ -401,6 +414,7 @@ void sim_game_free(struct sim_game *game)
 	free(game->levels);
 	free(game->cards);
 	free(game->stages);
+	sim_quests_free(game);
 	free(game);
 }
 
@@ -420,6 +434,14 @@ const struct sim_item *sim_game_item(const struct sim_game *game, uint32_t numbe
 		else
 			high = middle;
 	}
+	return NULL;
+}
+
+const struct sim_item *sim_game_item_named(const struct sim_game *game, const char *name)
+{
+	for (uint32_t i = 0; i < game->item_count; i++)
+		if (!strcmp(game->items[i].name, name))
+			return &game->items[i];
 	return NULL;
 }
 

@@ -1,10 +1,11 @@
-/* game: what the game's items, monsters, loot and levels are: data files, read once at set-up and
- * shared read-only by all instances, shards and threads.
+/* game: what the game's items, monsters, loot, levels and quests are: data files, read once at
+ * set-up and shared read-only by all instances, shards and threads.
  *
- * Six files in the content folder, each a list of rows under one key (docs/content.md: Game data):
- * items.yaml, monsters.yaml, loot.yaml, levels.yaml, cards.yaml, battle.yaml. A file that is not
- * there is an empty list, so that a map can be walked on without any: there is always the kind
- * SIM_KIND_PLAIN, harmless, which a row of that name replaces, and always a level 1.
+ * Seven files in the content folder, each a list of rows under one key (docs/content.md: Game
+ * data): items.yaml, monsters.yaml, loot.yaml, levels.yaml, cards.yaml, battle.yaml, and
+ * quests.yaml, whose rows have lists of rows (quests.h). A file that is not there is an empty list,
+ * so that a map can be walked on without any: there is always the kind SIM_KIND_PLAIN, harmless,
+ * which a row of that name replaces, and always a level 1.
  *
  * A file is never trusted: every field has a range, and names that one file uses of another are
  * looked up. All faults of all files are said at once, "file:line: where: what, what is allowed".
@@ -14,6 +15,8 @@
 
 #include <stdint.h>
 #include <stdio.h>
+
+#include "simulation/game/quests.h"
 
 #define SIM_GAME_NAME_BYTES 32u /* with the final NUL */
 #define SIM_GAME_ROWS_MAX   4096u
@@ -102,8 +105,12 @@ struct sim_game {
 	struct sim_level *levels;        /* [level_count] 1, 2, 3 ... */
 	struct sim_card *cards;          /* [card_count] by number */
 	struct sim_battle_stage *stages; /* [stage_count] by time */
+	struct sim_quest *quests;        /* [quest_count] by number */
+	struct sim_quest_step *quest_steps;
+	struct sim_quest_reward *quest_rewards;
+	struct sim_quest_after *quest_afters;
 	uint32_t item_count, kind_count, drop_count, level_count;
-	uint32_t card_count, stage_count;
+	uint32_t card_count, stage_count, quest_count;
 	uint8_t kinds_known; /* monsters.yaml was there: a kind it does not name is a fault */
 };
 
@@ -113,6 +120,7 @@ void sim_game_free(struct sim_game *game); /* NULL is fine */
 
 /* Any thread. NULL, or UINT32_MAX for a kind: there is none. */
 const struct sim_item *sim_game_item(const struct sim_game *game, uint32_t number);
+const struct sim_item *sim_game_item_named(const struct sim_game *game, const char *name);
 uint32_t sim_game_kind(const struct sim_game *game, const char *name);
 
 /* What a player of so much experience can; the last row goes for all levels beyond it. Any thread.

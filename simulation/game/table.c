@@ -10,11 +10,16 @@
 
 struct reader {
 	const struct game_table *table;
+	struct game_inner *inner;
 	yaml_document_t document;
 	struct config_faults *faults;
 	uint8_t *rows;
 	uint32_t count;
+	bool no_memory;
 };
+
+static bool take_row(struct reader *r, const struct game_table *table, const char *where,
+	const yaml_node_t *node, uint8_t *row);
 
 static uint32_t line_of(const yaml_node_t *node)
 {
@@ -53,12 +58,65 @@ static bool equip_of(const char *text, uint8_t *out)
 	return false;
 }
 
+static void *inner_place(struct game_inner *inner)
+{
+	size_t bytes = inner->table->row_bytes;
+
+	if (inner->count == inner->room) {
+		uint32_t room = inner->room ? 2 * inner->room : 64;
+		void *rows = realloc(inner->rows, room * bytes);
+
+		if (!rows)
+			return NULL;
+		inner->rows = rows;
+		inner->room = room;
+	}
+	return (uint8_t *)inner->rows + inner->count * bytes;
+}
+
+/* A row's rows of an inner table: all of them, or a fault. */
+static bool take_span(struct reader *r, const struct game_column *column, const char *where,
+	const yaml_node_t *node, uint8_t *row)
+{
+	struct game_inner *inner = &r->inner[column->low];
+	struct game_span span = {.first = inner->count};
+	size_t items =
+		node->type == YAML_SEQUENCE_NODE
+			? (size_t)(node->data.sequence.items.top - node->data.sequence.items.start)
+			: 0;
+	bool good = true;
+
+	if (!items || items > column->high) {
+		config_fault_add(r->faults, line_of(node),
+			"%s: %s is no list, or of the wrong length, allowed are 1 to %u rows",
+			where, column->name, column->high);
+		return false;
+	}
+	for (size_t i = 0; i < items; i++) {
+		uint8_t *place = inner_place(inner);
+		char name[96];
+
+		if (!place) {
+			r->no_memory = true;
+			return false;
+		}
+		snprintf(name, sizeof(name), "%s.%s[%zu]", where, column->name, i);
+		good &= take_row(r, inner->table, name,
+			yaml_document_get_node(&r->document, node->data.sequence.items.start[i]),
+			place);
+		inner->count++;
+		span.count++;
+	}
+	memcpy(row + column->offset, &span, sizeof(span));
+	return good;
+}
+
 #define EQUIP_LIST(name, value, text) " " text
 static bool take_value(struct reader *r, const struct game_column *column, const char *where,
 	const yaml_node_t *node, uint8_t *row)
 {
 	const char *text = text_of(node);
-	uint32_t number;
+	uint32_t number, room = column->type == GAME_TEXT ? column->high : SIM_GAME_NAME_BYTES;
 
 	switch (column->type) {
 	case GAME_NUMBER:
@@ -71,15 +129,18 @@ static bool take_value(struct reader *r, const struct game_column *column, const
 			where, column->name, text ? text : "no number", column->low, column->high);
 		return false;
 	case GAME_NAME:
-		if (text && *text && node->data.scalar.length < SIM_GAME_NAME_BYTES &&
+	case GAME_TEXT:
+		if (text && *text && node->data.scalar.length < room &&
 			strlen(text) == node->data.scalar.length) {
 			memcpy(row + column->offset, text, node->data.scalar.length);
 			return true;
 		}
 		config_fault_add(r->faults, line_of(node),
-			"%s: %s is no name, allowed are 1 to %u bytes", where, column->name,
-			SIM_GAME_NAME_BYTES - 1);
+			"%s: %s is no %s, allowed are 1 to %u bytes", where, column->name,
+			column->type == GAME_TEXT ? "text" : "name", room - 1);
 		return false;
+	case GAME_ROWS:
+		return take_span(r, column, where, node, row);
 	case GAME_EQUIP:
 		if (text && equip_of(text, row + column->offset))
 			return true;
@@ -107,14 +168,12 @@ static void otherwise(const struct game_column *column, uint8_t *row)
 		row[column->offset] = SIM_NO_SLOT;
 }
 
-static bool take_row(struct reader *r, const yaml_node_t *node, uint8_t *row)
+static bool take_row(struct reader *r, const struct game_table *table, const char *where,
+	const yaml_node_t *node, uint8_t *row)
 {
-	const struct game_table *table = r->table;
 	bool seen[GAME_COLUMNS_MAX] = {false}, good = true;
 	uint32_t line = line_of(node);
-	char where[64];
 
-	snprintf(where, sizeof(where), "%s[%u]", table->key, r->count);
 	memset(row, 0, table->row_bytes);
 	memcpy(row + table->line_offset, &line, sizeof(line));
 	if (node->type != YAML_MAPPING_NODE) {
@@ -164,12 +223,16 @@ static bool take_rows(struct reader *r, const yaml_node_t *list)
 	r->rows = calloc(items + 1, r->table->row_bytes);
 	if (!r->rows)
 		return false;
-	for (size_t i = 0; i < items; i++, r->count++)
-		kept += take_row(r,
+	for (size_t i = 0; i < items; i++, r->count++) {
+		char where[64];
+
+		snprintf(where, sizeof(where), "%s[%u]", r->table->key, r->count);
+		kept += take_row(r, r->table, where,
 			yaml_document_get_node(&r->document, list->data.sequence.items.start[i]),
 			r->rows + kept * r->table->row_bytes);
+	}
 	r->count = kept;
-	return true;
+	return !r->no_memory;
 }
 
 static bool take_document(struct reader *r)
@@ -198,7 +261,13 @@ fault:
 bool game_table_read(const struct game_table *table, const void *text, size_t bytes,
 	struct config_faults *faults, void **rows, uint32_t *count)
 {
-	struct reader r = {.table = table, .faults = faults};
+	return game_table_read_nested(table, NULL, text, bytes, faults, rows, count);
+}
+
+bool game_table_read_nested(const struct game_table *table, struct game_inner *inner,
+	const void *text, size_t bytes, struct config_faults *faults, void **rows, uint32_t *count)
+{
+	struct reader r = {.table = table, .inner = inner, .faults = faults};
 	yaml_parser_t parser;
 	bool good = true;
 
