@@ -144,6 +144,25 @@ void swc_session_trade_cancel(struct swc_session *session, uint32_t trade)
 	send_message(session, SW_CHANNEL_SESSION, true, SW_MSG_TRADE_CANCEL, &cancel.base);
 }
 
+void swc_session_answer(struct swc_session *session, uint32_t question, uint32_t choice)
+{
+	Sw__DialogueAnswer answer = SW__DIALOGUE_ANSWER__INIT;
+
+	answer.question = question;
+	answer.choice = choice;
+	answer.stay = session->stay;
+	send_message(session, SW_CHANNEL_SESSION, true, SW_MSG_DIALOGUE_ANSWER, &answer.base);
+}
+
+void swc_session_abandon(struct swc_session *session, uint32_t quest)
+{
+	Sw__QuestAbandon abandon = SW__QUEST_ABANDON__INIT;
+
+	abandon.quest = quest;
+	abandon.stay = session->stay;
+	send_message(session, SW_CHANNEL_SESSION, true, SW_MSG_QUEST_ABANDON, &abandon.base);
+}
+
 bool swc_session_use_ground(struct swc_session *session, const struct swc_ground *ground)
 {
 	if (session->ground_count == SWC_GROUNDS_MAX)

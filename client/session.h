@@ -70,6 +70,8 @@ void swc_session_find_ground(struct swc_session *session);
 
 void swc_session_walk(struct swc_session *session, int dx, int dy);
 void swc_session_click(struct swc_session *session, uint32_t actor_id);
+void swc_session_answer(struct swc_session *session, uint32_t question, uint32_t choice);
+void swc_session_abandon(struct swc_session *session, uint32_t quest);
 void swc_session_pick(struct swc_session *session, uint32_t offer, uint32_t card);
 void swc_session_attack(struct swc_session *session, uint32_t actor_id);
 void swc_session_pick_up(struct swc_session *session, uint32_t actor_id);

@@ -143,13 +143,63 @@ static enum swc_refusal on_dialogue(struct swc_session *session, const Sw__Dialo
 {
 	struct swc_event event = {.type = SWC_EVENT_DIALOGUE};
 
-	if (!text_fits(message->text, SWC_TEXT_BYTES_MAX))
+	if (!text_fits(message->text, SWC_TEXT_BYTES_MAX) || message->n_choices > SWC_CHOICES_MAX ||
+		(message->n_choices && !message->question))
 		return SWC_REFUSAL_OUT_OF_RANGE;
+	for (size_t i = 0; i < message->n_choices; i++)
+		if (!text_fits(message->choices[i], SWC_TEXT_BYTES_MAX))
+			return SWC_REFUSAL_OUT_OF_RANGE;
 	session->stats.dialogues++;
 	event.dialogue.actor_id = message->actor_id;
 	event.dialogue.text = message->text;
+	event.dialogue.question = message->question;
+	event.dialogue.choices = (uint32_t)message->n_choices;
+	event.dialogue.choice = (const char *const *)message->choices;
 	emit(session, &event);
 	return SWC_REFUSAL_COUNT;
+}
+
+static enum swc_refusal take_quests(
+	struct swc_session *session, Sw__Quest *const *quests, size_t count, bool all)
+{
+	struct swc_event event = {.type = SWC_EVENT_QUESTS};
+	struct swc_quest list[SWC_QUESTS_MAX];
+
+	if (!session->joined)
+		return SWC_REFUSAL_OUT_OF_ORDER;
+	if (count > SWC_QUESTS_MAX)
+		return SWC_REFUSAL_OUT_OF_RANGE;
+	for (size_t i = 0; i < count; i++) {
+		const Sw__Quest *quest = quests[i];
+
+		if (!quest->quest || !text_fits(quest->title, SWC_TEXT_BYTES_MAX) ||
+			!text_fits(quest->text, SWC_TEXT_BYTES_MAX))
+			return SWC_REFUSAL_OUT_OF_RANGE;
+		list[i] = (struct swc_quest){.quest = quest->quest,
+			.phase = (uint32_t)quest->phase,
+			.step = quest->step,
+			.count = quest->count,
+			.pending = quest->pending,
+			.need = quest->need,
+			.item = quest->item,
+			.title = quest->title,
+			.text = quest->text};
+	}
+	event.quests.all = all;
+	event.quests.count = (uint32_t)count;
+	event.quests.quest = list;
+	emit(session, &event);
+	return SWC_REFUSAL_COUNT;
+}
+
+static enum swc_refusal on_quest_log(struct swc_session *session, const Sw__QuestLog *message)
+{
+	return take_quests(session, message->quests, message->n_quests, true);
+}
+
+static enum swc_refusal on_quest_update(struct swc_session *session, const Sw__QuestUpdate *message)
+{
+	return take_quests(session, message->quests, message->n_quests, false);
 }
 
 static enum swc_refusal on_denied(struct swc_session *session, const Sw__ActionRefused *message)
@@ -552,6 +602,8 @@ HANDLER(match, Sw__MatchState)
 HANDLER(cards, Sw__CardOffer)
 HANDLER(taken, Sw__CardTaken)
 HANDLER(result, Sw__MatchResult)
+HANDLER(quest_log, Sw__QuestLog)
+HANDLER(quest_update, Sw__QuestUpdate)
 
 static const struct {
 	uint8_t type, channel;
@@ -574,6 +626,9 @@ static const struct {
 	{SW_MSG_CARD_OFFER, SW_CHANNEL_SESSION, &sw__card_offer__descriptor, handle_cards},
 	{SW_MSG_CARD_TAKEN, SW_CHANNEL_SESSION, &sw__card_taken__descriptor, handle_taken},
 	{SW_MSG_MATCH_RESULT, SW_CHANNEL_SESSION, &sw__match_result__descriptor, handle_result},
+	{SW_MSG_QUEST_LOG, SW_CHANNEL_SESSION, &sw__quest_log__descriptor, handle_quest_log},
+	{SW_MSG_QUEST_UPDATE, SW_CHANNEL_SESSION, &sw__quest_update__descriptor,
+		handle_quest_update},
 	{SW_MSG_ACTION_REFUSED, SW_CHANNEL_SESSION, &sw__action_refused__descriptor, handle_denied},
 };
 

@@ -272,6 +272,22 @@ int swc_click(struct swc_client *client, uint32_t actor_id)
 	return 0;
 }
 
+int swc_answer(struct swc_client *client, uint32_t question, uint32_t choice)
+{
+	if (client->session.state != SWC_PLAYING)
+		return -ENOTCONN;
+	swc_session_answer(&client->session, question, choice);
+	return 0;
+}
+
+int swc_abandon(struct swc_client *client, uint32_t quest)
+{
+	if (client->session.state != SWC_PLAYING)
+		return -ENOTCONN;
+	swc_session_abandon(&client->session, quest);
+	return 0;
+}
+
 int swc_pick(struct swc_client *client, uint32_t offer, uint32_t card)
 {
 	if (client->session.state != SWC_PLAYING)

@@ -168,7 +168,8 @@ enum swc_event_type {
 	SWC_EVENT_TRADE_ENDED, /* .trade_ended; what has changed hands comes as INVENTORY, DETAIL */
 	SWC_EVENT_UPDATE,      /* .update: positions have been brought up to this tick */
 	SWC_EVENT_CORRECTED,   /* .corrected: the own character was moved */
-	SWC_EVENT_DIALOGUE,    /* .dialogue */
+	SWC_EVENT_DIALOGUE,    /* .dialogue; with a question: answer it with swc_answer */
+	SWC_EVENT_QUESTS,      /* .quests: all that are open or done, or those that have changed */
 	SWC_EVENT_ACTION_DENIED, /* .denied */
 	SWC_EVENT_COMBAT,        /* .combat: a blow that one sees */
 	SWC_EVENT_INVENTORY,     /* .inventory: all that the character has, anew */
@@ -205,6 +206,22 @@ struct swc_rank {
 	uint32_t place, actor_id;
 	char name[SWC_NAME_BYTES];
 };
+
+enum swc_quest_phase { SWC_QUEST_NONE, SWC_QUEST_OPEN, SWC_QUEST_DONE };
+
+/* How a quest stands, docs/protocol.md: Quest. */
+struct swc_quest {
+	uint32_t quest; /* its number */
+	uint32_t phase; /* enum swc_quest_phase, or a newer server's */
+	uint32_t step;
+	uint32_t count;   /* kept */
+	uint32_t pending; /* not kept yet */
+	uint32_t need, item;
+	const char *title, *text;
+};
+
+#define SWC_QUESTS_MAX  1024u
+#define SWC_CHOICES_MAX 16u
 
 #define SWC_CARDS_MAX 8u
 #define SWC_RANKS_MAX 256u
@@ -265,7 +282,15 @@ struct swc_event {
 		struct {
 			uint32_t actor_id;
 			const char *text;
+			uint32_t question; /* 0: no answer is waited for */
+			uint32_t choices;
+			const char *const *choice; /* [choices]; numbered from 1 */
 		} dialogue;
+		struct {
+			bool all; /* these are all; else those that have changed */
+			uint32_t count;
+			const struct swc_quest *quest; /* [count] */
+		} quests;
 		struct {
 			uint32_t action; /* message type, proto/message_types.h */
 			uint32_t reason; /* ActionRefusal of client.proto */
@@ -381,6 +406,14 @@ void swc_walk(struct swc_client *client, int dx, int dy);
 /* Click an actor (an NPC). The answer is a DIALOGUE or an ACTION_DENIED event. Returns -ENOTCONN
  * before JOINED and after the end. */
 int swc_click(struct swc_client *client, uint32_t actor_id);
+
+/* Answer a question that a DIALOGUE event brought: choice from 1, 0 for none of them. -ENOTCONN
+ * likewise. */
+int swc_answer(struct swc_client *client, uint32_t question, uint32_t choice);
+
+/* Give a quest up, by its number. The answer is a QUESTS event or an ACTION_DENIED. -ENOTCONN
+ * likewise. */
+int swc_abandon(struct swc_client *client, uint32_t quest);
 
 /* Strike an actor (a monster) once. Others see it as a COMBAT event; or an ACTION_DENIED comes.
  * Returns -ENOTCONN before JOINED and after the end. */

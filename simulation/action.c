@@ -3,10 +3,12 @@
 #include "proto/client.pb-c.h"
 #include "simulation/bag.h"
 #include "simulation/combat.h"
+#include "simulation/dialogue.h"
 #include "simulation/entity.h"
 #include "simulation/loot.h"
 #include "simulation/match/match.h"
 #include "simulation/npc.h"
+#include "simulation/quest.h"
 #include "simulation/send.h"
 #include "simulation/trading.h"
 
@@ -27,6 +29,9 @@ static uint32_t click(struct sim_map *m, uint32_t slot, uint32_t actor_id, uint3
 	refusal = sim_reach(m, slot, target, SIM_CLICK_RANGE_MM);
 	if (refusal)
 		return refusal;
+	if (sim_player(m, slot)->keeping)
+		return SW__ACTION_REFUSAL__BUSY;
+	sim_dialogue_end(m, slot); /* one conversation at a time */
 	return sim_npc_click(m, target, slot, cost) ? SW__ACTION_REFUSAL__ACTION_REFUSAL_NONE
 						    : SW__ACTION_REFUSAL__SCRIPT_FAILED;
 }
@@ -65,6 +70,13 @@ uint32_t sim_action_do(struct sim_shard *s, struct sim_map *m, const struct sim_
 	case SW_MSG_TRADE_CONFIRM:
 	case SW_MSG_TRADE_CANCEL:
 		refusal = sim_trade_do(m, action, &cost);
+		break;
+	case SW_MSG_DIALOGUE_ANSWER:
+		refusal = sim_dialogue_answer(m, action->slot, action->offer, action->card, &cost);
+		break;
+	case SW_MSG_QUEST_ABANDON:
+		refusal = sim_quest_abandon(m, action->slot, action->offer);
+		cost += SIM_COST_SEND;
 		break;
 	default:
 		refusal = click(m, action->slot, action->actor_id, &cost);

@@ -296,6 +296,37 @@ static enum sim_parse parse_trade_cancel(ProtobufCAllocator *allocator, const ui
 	return SIM_PARSE_OK;
 }
 
+static enum sim_parse parse_dialogue_answer(ProtobufCAllocator *allocator, const uint8_t *bytes,
+	uint32_t count, struct sim_client_message *out)
+{
+	const Sw__DialogueAnswer *answer;
+
+	if (count > SIM_ACTION_BYTES_MAX)
+		return SIM_PARSE_OVERSIZE;
+	answer = sw__dialogue_answer__unpack(allocator, count, bytes);
+	if (!answer)
+		return SIM_PARSE_UNDECODABLE;
+	out->offer = answer->question;
+	out->card = answer->choice;
+	out->stay = answer->stay;
+	return SIM_PARSE_OK;
+}
+
+static enum sim_parse parse_quest_abandon(ProtobufCAllocator *allocator, const uint8_t *bytes,
+	uint32_t count, struct sim_client_message *out)
+{
+	const Sw__QuestAbandon *abandon;
+
+	if (count > SIM_ACTION_BYTES_MAX)
+		return SIM_PARSE_OVERSIZE;
+	abandon = sw__quest_abandon__unpack(allocator, count, bytes);
+	if (!abandon)
+		return SIM_PARSE_UNDECODABLE;
+	out->offer = abandon->quest;
+	out->stay = abandon->stay;
+	return SIM_PARSE_OK;
+}
+
 typedef enum sim_parse parse_fn(ProtobufCAllocator *allocator, const uint8_t *bytes, uint32_t count,
 	struct sim_client_message *out);
 
@@ -323,6 +354,10 @@ static parse_fn *action_parser(uint8_t type)
 		return parse_trade_cancel;
 	case SW_MSG_CARD_PICK:
 		return parse_pick;
+	case SW_MSG_DIALOGUE_ANSWER:
+		return parse_dialogue_answer;
+	case SW_MSG_QUEST_ABANDON:
+		return parse_quest_abandon;
 	default:
 		return NULL;
 	}

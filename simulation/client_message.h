@@ -35,7 +35,8 @@ struct sim_client_message {
 	uint32_t actor_id;             /* CLICK, ATTACK, PICK_UP */
 	uint32_t from, to, item_count; /* MOVE_ITEM, DROP_ITEM: slots */
 	struct sim_trade_words trade;  /* TRADE_OFFER, TRADE_CONFIRM, TRADE_CANCEL */
-	uint32_t offer, card;          /* CARD_PICK */
+	uint32_t offer, card;          /* CARD_PICK; DIALOGUE_ANSWER: question, choice;
+					* QUEST_ABANDON: the quest */
 	uint32_t stay;                 /* Joined.stay, as the client names it */
 };
 

@@ -3,12 +3,14 @@
 #include "common/check.h"
 #include "proto/client.pb-c.h"
 #include "simulation/commit.h"
+#include "simulation/dialogue.h"
 #include "simulation/entity.h"
 #include "simulation/events.h"
 #include "simulation/grounds.h"
 #include "simulation/loot.h"
 #include "simulation/monster.h"
 #include "simulation/portal.h"
+#include "simulation/quest.h"
 #include "simulation/random.h"
 #include "simulation/rules/combat.h"
 #include "simulation/view.h"
@@ -152,6 +154,7 @@ static void reward(struct sim_map *m, uint32_t slot, uint32_t killer)
 		return;
 	m->purses[owner].gold_due += gold;
 	m->purses[owner].experience_due += kind->experience;
+	sim_quests_killed(m, owner, monster->kind);
 	sim_player(m, owner)->tell |= SIM_TELL_STATUS;
 }
 
@@ -244,13 +247,10 @@ static void mend(struct sim_map *m, uint32_t slot)
 		mends < body->health_max - body->health ? mends : body->health_max - body->health;
 }
 
-static uint32_t player_second(struct sim_map *m, uint32_t slot)
+static uint32_t rest(struct sim_map *m, uint32_t slot)
 {
 	struct sim_body *body = &m->bodies[slot];
 
-	if (!sim_is_present(m, slot))
-		return SIM_COST_SLOT;
-	sim_commit_gains(m, slot);
 	if (body->health == body->health_max || m->match.mortal)
 		return SIM_COST_SLOT;
 	if (!body->health) {
@@ -264,6 +264,17 @@ static uint32_t player_second(struct sim_map *m, uint32_t slot)
 	mend(m, slot);
 	sim_player(m, slot)->tell |= SIM_TELL_STATUS;
 	return SIM_COST_SLOT;
+}
+
+static uint32_t player_second(struct sim_map *m, uint32_t slot)
+{
+	uint32_t cost;
+
+	if (!sim_is_present(m, slot))
+		return SIM_COST_SLOT;
+	cost = sim_dialogue_second(m, slot) + sim_quests_second(m, slot);
+	sim_commit_gains(m, slot);
+	return cost + rest(m, slot);
 }
 
 static uint32_t monster_second(struct sim_map *m, uint32_t i)

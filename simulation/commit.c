@@ -5,8 +5,10 @@
 #include "proto/client.pb-c.h"
 #include "simulation/combat.h"
 #include "simulation/list.h"
+#include "simulation/dialogue.h"
 #include "simulation/live.h"
 #include "simulation/loot.h"
+#include "simulation/quest.h"
 #include "simulation/send.h"
 #include "simulation/trading.h"
 #include "simulation/view.h"
@@ -40,28 +42,44 @@ bool sim_bag_busy(const struct sim_map *m, uint32_t player, uint32_t number)
 	return m->bags[player].busy[index / 64] >> (index % 64) & 1;
 }
 
-/* The slots of character who among the operations. */
-static void mark(
-	struct sim_bag *bag, uint32_t who, const struct commit_op *op, uint32_t count, bool busy)
+static void mark_slot(struct sim_bag *bag, uint32_t number, bool busy)
 {
-	for (uint32_t i = 0; i < count; i++) {
-		uint32_t index = index_of(op[i].slot);
+	uint32_t index = index_of(number);
 
-		if (op[i].kind != COMMIT_SLOT || op[i].who != who)
+	if (busy)
+		bag->busy[index / 64] |= 1ull << (index % 64);
+	else
+		bag->busy[index / 64] &= ~(1ull << (index % 64));
+}
+
+/* The slots and quests of character who among the operations, and the gold that it spends. */
+static void mark(struct sim_map *m, uint32_t player, uint32_t who, const struct commit_op *op,
+	uint32_t count, bool busy)
+{
+	struct sim_bag *bag = &m->bags[player];
+
+	for (uint32_t i = 0; i < count; i++) {
+		if (op[i].who != who)
 			continue;
-		if (busy)
-			bag->busy[index / 64] |= 1ull << (index % 64);
-		else
-			bag->busy[index / 64] &= ~(1ull << (index % 64));
+		if (op[i].kind == COMMIT_SLOT)
+			mark_slot(bag, op[i].slot, busy);
+		else if (op[i].kind == COMMIT_QUEST)
+			sim_quest_mark(m, player, &op[i], busy);
+		else if (op[i].kind == COMMIT_GOLD && op[i].amount < 0)
+			bag->gold_bound += busy ? -op[i].amount : op[i].amount;
 	}
 }
 
 static void apply(struct sim_map *m, uint32_t player, const struct commit_op *op)
 {
-	struct sim_stack *stack = sim_bag_at(m, player, op->slot);
+	struct sim_stack *stack;
 
+	if (op->kind == COMMIT_QUEST)
+		sim_quest_apply(m, player, op);
 	if (op->kind != COMMIT_SLOT)
 		return;
+	sim_quests_look(m, player);
+	stack = sim_bag_at(m, player, op->slot);
 	stack->count = (uint32_t)(stack->count + op->amount);
 	stack->item = op->item;
 	stack->serial = op->serial;
@@ -102,7 +120,7 @@ uint32_t sim_commit_bind(struct sim_map *m, uint32_t player, uint32_t who,
 	struct sim_bag *bag = &m->bags[player];
 
 	bag->commits++;
-	mark(bag, who, op, count, true);
+	mark(m, player, who, op, count, true);
 	return bag->loads;
 }
 
@@ -135,8 +153,8 @@ static bool push(struct sim_map *m, uint32_t player, enum commit_reason reason,
 	return sim_push(m->shard, m->shard->links.to_world, message);
 }
 
-bool sim_commit_ask(struct sim_map *m, uint32_t player, enum commit_reason reason, uint32_t action,
-	uint32_t loot, const struct commit_op *ops, uint32_t count)
+static bool ask(struct sim_map *m, uint32_t player, enum commit_reason reason,
+	const struct sim_commit *as, const struct commit_op *ops, uint32_t count)
 {
 	struct sim_shard *s = m->shard;
 	struct sim_bag *bag = &m->bags[player];
@@ -148,13 +166,12 @@ bool sim_commit_ask(struct sim_map *m, uint32_t player, enum commit_reason reaso
 		return false;
 	place = m->commit_free[m->commit_free_count - 1];
 	commit = &m->commits[place];
-	*commit = (struct sim_commit){.request = sim_commit_request(m, place),
-		.player = player,
-		.generation = m->entities[player].generation,
-		.loot = loot,
-		.loads = bag->loads,
-		.action = (uint8_t)action,
-		.op_count = (uint8_t)count};
+	*commit = *as;
+	commit->request = sim_commit_request(m, place);
+	commit->player = player;
+	commit->generation = m->entities[player].generation;
+	commit->loads = bag->loads;
+	commit->op_count = (uint8_t)count;
 	memcpy(commit->op, ops, count * sizeof(*ops));
 	if (!push(m, player, reason, commit)) {
 		commit->request = 0;
@@ -164,25 +181,63 @@ bool sim_commit_ask(struct sim_map *m, uint32_t player, enum commit_reason reaso
 	m->commit_free_count--;
 	s->commit_counter++;
 	bag->commits++;
-	mark(bag, 0, commit->op, commit->op_count, true);
+	mark(m, player, 0, commit->op, commit->op_count, true);
 	sim_count(s, SIM_COMMITS, 1);
 	sim_work(m, SIM_COST_SEND);
 	return true;
 }
 
+bool sim_commit_ask(struct sim_map *m, uint32_t player, enum commit_reason reason, uint32_t action,
+	uint32_t loot, const struct commit_op *ops, uint32_t count)
+{
+	return ask(m, player, reason,
+		&(struct sim_commit){
+			.purpose = SIM_COMMIT_ACTION, .loot = loot, .action = (uint8_t)action},
+		ops, count);
+}
+
+bool sim_commit_script(struct sim_map *m, uint32_t player, enum commit_reason reason, uint32_t job,
+	const struct commit_op *ops, uint32_t count)
+{
+	return ask(m, player, reason,
+		&(struct sim_commit){.purpose = SIM_COMMIT_SCRIPT, .loot = SIM_NONE, .job = job},
+		ops, count);
+}
+
+/* What was earned and done, as operations. *busy: a quest among them is, so it has to wait. */
+static uint32_t gains(struct sim_map *m, uint32_t player, struct commit_op *op, bool *busy)
+{
+	const struct sim_purse *purse = &m->purses[player];
+	uint32_t count = sim_quests_due(m, player, op, busy);
+
+	if (purse->gold_due)
+		op[count++] = (struct commit_op){.kind = COMMIT_GOLD, .amount = purse->gold_due};
+	if (purse->experience_due)
+		op[count++] = (struct commit_op){
+			.kind = COMMIT_EXPERIENCE, .amount = purse->experience_due};
+	return count;
+}
+
 bool sim_commit_gains(struct sim_map *m, uint32_t player)
 {
 	struct sim_purse *purse = &m->purses[player];
-	struct commit_op op[2] = {{.kind = COMMIT_GOLD, .amount = purse->gold_due},
-		{.kind = COMMIT_EXPERIENCE, .amount = purse->experience_due}};
-	uint32_t first = purse->gold_due ? 0 : 1;
-	uint32_t count = (purse->gold_due != 0) + (purse->experience_due != 0);
+	struct commit_op op[SIM_QUESTS_OPEN + 2];
+	bool busy;
+	uint32_t count = gains(m, player, op, &busy);
 
+	_Static_assert(SIM_QUESTS_OPEN + 2 <= SIM_COMMIT_OPS_MAX, "all gains are one commit");
 	if (!count)
 		return true;
-	if (purse->gains_asked || sim_player(m, player)->detail != SIM_DETAIL_READY ||
-		!sim_commit_ask(m, player, COMMIT_REASON_KILL, 0, SIM_NONE, op + first, count))
+	if (purse->gains_asked || busy || sim_player(m, player)->detail != SIM_DETAIL_READY ||
+		!ask(m, player,
+			purse->gold_due || purse->experience_due ? COMMIT_REASON_KILL
+								 : COMMIT_REASON_QUEST,
+			&(struct sim_commit){.purpose = SIM_COMMIT_GAINS, .loot = SIM_NONE}, op,
+			count))
 		return false;
+	for (uint32_t i = 0; i < count; i++)
+		if (op[i].kind == COMMIT_QUEST)
+			sim_quests_asked(m, player, &op[i]);
 	purse->gains_asked = true;
 	return true;
 }
@@ -250,18 +305,27 @@ static void level_up(struct sim_map *m, uint32_t player)
 static void gains_done(struct sim_map *m, uint32_t player, const struct sim_commit *commit)
 {
 	struct sim_purse *purse = &m->purses[player];
+	/* Else asked for again; what was done for a quest only if the reload finds it at that step.
+	 */
+	bool settled = commit->result != COMMIT_RESULT_UNAVAILABLE &&
+		       commit->result != COMMIT_RESULT_EXPIRED &&
+		       commit->result != COMMIT_RESULT_QUEST_STATE;
 
-	if (commit->action || commit->loot != SIM_NONE)
+	if (commit->purpose != SIM_COMMIT_GAINS)
 		return;
 	purse->gains_asked = false;
-	if (commit->result == COMMIT_RESULT_UNAVAILABLE || commit->result == COMMIT_RESULT_EXPIRED)
-		return; /* asked for again */
 	for (uint32_t i = 0; i < commit->op_count; i++) {
-		if (commit->op[i].kind == COMMIT_GOLD)
-			purse->gold_due -= commit->op[i].amount;
-		else if (commit->op[i].kind == COMMIT_EXPERIENCE)
-			purse->experience_due -= commit->op[i].amount;
+		const struct commit_op *op = &commit->op[i];
+
+		if (op->kind == COMMIT_QUEST)
+			sim_quests_gained(m, player, op, settled);
+		else if (settled && op->kind == COMMIT_GOLD)
+			purse->gold_due -= op->amount;
+		else if (settled && op->kind == COMMIT_EXPERIENCE)
+			purse->experience_due -= op->amount;
 	}
+	if (!settled)
+		return;
 	sim_player(m, player)->tell |= SIM_TELL_STATUS;
 }
 
@@ -280,7 +344,8 @@ static void done(struct sim_map *m, const struct sim_commit_share *share)
 		if (op->who != share->who)
 			continue;
 		apply(m, player, op);
-		p->tell |= op->kind == COMMIT_SLOT ? SIM_TELL_BAG : SIM_TELL_STATUS;
+		if (op->kind != COMMIT_QUEST) /* that says itself what to tell */
+			p->tell |= op->kind == COMMIT_SLOT ? SIM_TELL_BAG : SIM_TELL_STATUS;
 		if (op->kind == COMMIT_SLOT && op->slot >= COMMIT_EQUIP_FIRST)
 			sim_body_player(m, player, false);
 	}
@@ -309,7 +374,7 @@ static void reload(struct sim_map *m, uint32_t player)
 void sim_commit_settle(struct sim_map *m, const struct sim_commit_share *share)
 {
 	m->bags[share->player].commits--;
-	mark(&m->bags[share->player], share->who, share->op, share->op_count, false);
+	mark(m, share->player, share->who, share->op, share->op_count, false);
 	if (share->result == COMMIT_RESULT_OK)
 		done(m, share);
 	else if (share->result != COMMIT_RESULT_UNAVAILABLE &&
@@ -342,6 +407,8 @@ static void take_effect(struct sim_map *m, struct sim_commit *commit)
 				     .experience = commit->experience,
 				     .op = commit->op,
 				     .op_count = commit->op_count});
+	if (commit->purpose == SIM_COMMIT_SCRIPT)
+		sim_dialogue_kept(m, player, commit->job, (enum commit_result)commit->result);
 }
 
 bool sim_commit_results(struct sim_map *m, struct sim_slice *slice)

@@ -7,6 +7,11 @@
  * are busy: nothing else may touch them, and a player has at most SIM_COMMITS_PLAYER under way.
  * Balances are those of the newest commit that was answered (answers have no order).
  *
+ * Gains. Gold and experience of kills, and what a player has done for its quests (quest.h), are
+ * gathered and asked for once a second, in one commit, so that a kill's gold, experience and count
+ * are kept together or not at all. Where the database says that a quest stands elsewhere
+ * (QUEST_STATE), gold and experience stay due, and are asked for again after the reload.
+ *
  * Refused. UNAVAILABLE and EXPIRED change nothing. Anything else means that this copy is not what
  * the database has: the details are asked for again, and until they are there the player's actions
  * are refused with NOT_READY. Answers to what was asked before such a reload are in the details
@@ -33,16 +38,21 @@ bool sim_bag_busy(const struct sim_map *m, uint32_t player, uint32_t number);
 /* Whether the player may begin another commit. */
 bool sim_commit_room(const struct sim_map *m, uint32_t player);
 
-/* Asks for count operations on the player's things, SIM_COMMIT_OPS_MAX at most; the slots among
- * them become busy. loot is the ground slot it is about, or SIM_NONE; action the type of the
- * client's message, for a refusal, or 0. False: no room, here or in the ring; nothing has changed.
+/* Asks for count operations on the player's things, SIM_COMMIT_OPS_MAX at most; the slots and
+ * quests among them become busy. loot is the ground slot it is about, or SIM_NONE; action the type
+ * of the client's message, for a refusal, or 0. False: no room, here or in the ring; nothing has
+ * changed.
  */
 bool sim_commit_ask(struct sim_map *m, uint32_t player, enum commit_reason reason, uint32_t action,
 	uint32_t loot, const struct commit_op *ops, uint32_t count);
 
+/* The same for a click's handler, whose job is told of the answer (dialogue.h). */
+bool sim_commit_script(struct sim_map *m, uint32_t player, enum commit_reason reason, uint32_t job,
+	const struct commit_op *ops, uint32_t count);
+
 /* ---- a commit of two players (trading.c) ----
- * request[1] for the next one: its counter << 32 | map's number << SIM_SEAT_BITS | place; places from
- * m->commits_max on are trades'. Who has pushed it raises s->commit_counter. */
+ * request[1] for the next one: its counter << 32 | map's number << SIM_SEAT_BITS | place; places
+ * from m->commits_max on are trades'. Who has pushed it raises s->commit_counter. */
 uint64_t sim_commit_request(const struct sim_map *m, uint32_t place);
 
 /* The slots of character who become busy; returns what share.loads is to be. */

@@ -33,5 +33,6 @@
 #define SIM_COST_WORD      2     /* a word of a known set */
 #define SIM_COST_UPDATE    400   /* an update of whole cells */
 #define SIM_COST_PICK      8     /* a record picked for an update in a crowd */
+#define SIM_COST_QUEST_BAG 100  /* a bag gone through for one item */
 
 #endif

@@ -111,6 +111,10 @@
 	X(COMMITS_STALE,      "commits_stale",      COUNTER_SUM,   "answers to commits of players that had left")         \
 	X(COMMITS_GIVEN_UP,   "commits_given_up",   COUNTER_SUM,   "commits that a leaving player did not wait for any longer") \
 	X(SLOTS_ODD,          "slots_odd",          COUNTER_SUM,   "stored slots that cannot be shown: of no known place or count") \
+	X(QUESTS_BEGUN,       "quests_begun",       COUNTER_SUM,   "quests begun")                                        \
+	X(QUEST_PROGRESS,     "quest_progress",     COUNTER_SUM,   "quests brought on by a kill, a thing, a place or a talk") \
+	X(QUESTS_DONE,        "quests_done",        COUNTER_SUM,   "quests done, and their reward given")                 \
+	X(QUESTS_ABANDONED,   "quests_abandoned",   COUNTER_SUM,   "quests given up")                                     \
 	X(LOOT_FELL,          "loot_fell",          COUNTER_SUM,   "things that came to lie on the ground")               \
 	X(LOOT_TAKEN,         "loot_taken",         COUNTER_SUM,   "things picked up")                                    \
 	X(LOOT_EXPIRED,       "loot_expired",       COUNTER_SUM,   "things on the ground that nobody took in time")       \

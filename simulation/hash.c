@@ -2,6 +2,7 @@
 #include "simulation/hash.h"
 
 #include "simulation/match/match.h"
+#include "simulation/quest.h"
 #include "simulation/state.h"
 
 static uint64_t mix(uint64_t hash, uint64_t value)
@@ -45,6 +46,8 @@ static uint64_t hash_player(uint64_t h, const struct sim_map *m, uint32_t slot)
 			   (uint64_t)p->transferring << 2 | (uint64_t)p->leave_wanted << 1 |
 			   p->peer_gone);
 	h = mix(h, (uint64_t)p->speed_mm_per_s << 32 | p->boost.attack << 16 | p->boost.defence);
+	h = mix(h, (uint64_t)p->job << 32 | p->question);
+	h = mix(h, (uint64_t)p->question_beat << 16 | (uint64_t)p->choices << 1 | p->keeping);
 	h = mix(h, (uint64_t)p->portal_beat << 16 | (uint64_t)p->portal << 1 | p->turned_back);
 	h = hash_live(h, &p->live);
 	h = hash_live(h, &p->return_live);
@@ -75,6 +78,15 @@ static uint64_t hash_fights(uint64_t h, const struct sim_map *m, uint32_t part, 
 	for (uint32_t slot = part; slot < m->player_slots; slot += parts) {
 		h = mix(h, (uint64_t)m->purses[slot].gold_due);
 		h = mix(h, (uint64_t)m->purses[slot].experience_due);
+		h = mix(h, (uint64_t)m->bags[slot].gold_bound);
+		for (uint32_t q = 0; q < m->game->quest_count; q++) {
+			const struct sim_quest_now *now = sim_quest_now(m, slot, q);
+
+			if (now->state || now->busy)
+				h = mix(h, (uint64_t)q << 48 | (uint64_t)now->state << 32 |
+						   (uint64_t)now->due << 16 |
+						   (uint64_t)now->due_step << 1 | now->busy);
+		}
 		h = mix(h, (uint64_t)m->bags[slot].commits << 32 | m->bags[slot].loads);
 		for (uint32_t i = 0; i < COMMIT_SLOTS_MAX; i++)
 			if (m->bags[slot].stack[i].count)
@@ -114,6 +126,7 @@ uint64_t sim_hash_map(const struct sim_map *m, uint32_t part, uint32_t parts)
 	if (m->match.rule && !part)
 		h = hash_match(h, m);
 	h = mix(h, (uint64_t)m->tick << 32 | m->beat);
+	h = mix(h, (uint64_t)m->questions << 32 | m->wake_count);
 	h = mix(h, m->due_ns);
 	h = mix(h, (uint64_t)m->stage << 40 | (uint64_t)m->step << 32 | m->cursor);
 	for (uint32_t slot = part; slot < m->slots; slot += parts) {

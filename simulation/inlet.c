@@ -9,6 +9,7 @@
 #include "simulation/life.h"
 #include "simulation/list.h"
 #include "simulation/match/match.h"
+#include "simulation/quest.h"
 #include "simulation/send.h"
 #include "simulation/transfer.h"
 #include "proto/client.pb-c.h"
@@ -320,8 +321,10 @@ static uint32_t from_world(struct sim_shard *s, const struct msg *message)
 	p->level = result.level;
 	p->gold = result.gold;
 	m->purses[slot].experience = result.experience;
-	if (result.result == MSG_LOAD_OK)
+	if (result.result == MSG_LOAD_OK) {
 		sim_bag_load(m, slot, slots, result.slots);
+		sim_quests_load(m, slot, quests, result.quests);
+	}
 	p->appearance = result.appearance & 0xffffff;
 	sim_lazy_push(m, &m->arrived, slot);
 	return SIM_COST_MESSAGE + COMMIT_SLOTS_MAX * SIM_COST_SLOT;

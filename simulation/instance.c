@@ -87,14 +87,18 @@ static void lay_out_map(struct layout *l, struct sim_map *m)
 	m->bodies = take(l, slots * sizeof(*m->bodies));                        /* E x 32 B */
 	m->purses = take(l, players * sizeof(*m->purses));                      /* P x 32 B */
 	m->bags = take(l, players * sizeof(*m->bags));                          /* P x 1.3 KiB */
-	m->commits = take(l, (size_t)m->commits_max * sizeof(*m->commits));     /* 2 P x 144 B */
+	m->commits = take(l, (size_t)m->commits_max * sizeof(*m->commits));     /* 2 P x 440 B */
 	m->commit_free = take(l, (size_t)m->commits_max * sizeof(*m->commit_free)); /* 2 P x 4 B */
 	m->answered = take(l, (size_t)m->commits_max * sizeof(*m->answered));       /* 2 P x 4 B */
-	m->trades_memory = take(l, trade_table_bytes(m->player_slots));  /* P x 0.4 KiB */
-	m->loot = take(l, (size_t)m->loot_slots * sizeof(*m->loot));     /* L x 48 B */
-	m->coming = take(l, (size_t)m->loot_slots * sizeof(*m->coming)); /* L x 4 B */
-	m->fallen = take(l, slots * sizeof(*m->fallen));                 /* E x 4 B */
-	m->events = take(l, SIM_EVENTS_MAX * sizeof(*m->events));        /* 40 KiB */
+	m->quests =
+		take(l, players * m->game->quest_count * sizeof(*m->quests)); /* P x 8 B a quest */
+	m->quest_logs = take(l, players * sizeof(*m->quest_logs));            /* P x 44 B */
+	m->wakes = take(l, (size_t)m->commits_max * sizeof(*m->wakes));       /* 2 P x 16 B */
+	m->trades_memory = take(l, trade_table_bytes(m->player_slots));       /* P x 0.4 KiB */
+	m->loot = take(l, (size_t)m->loot_slots * sizeof(*m->loot));          /* L x 48 B */
+	m->coming = take(l, (size_t)m->loot_slots * sizeof(*m->coming));      /* L x 4 B */
+	m->fallen = take(l, slots * sizeof(*m->fallen));                      /* E x 4 B */
+	m->events = take(l, SIM_EVENTS_MAX * sizeof(*m->events));             /* 40 KiB */
 	m->cell_events =
 		take(l, (size_t)m->columns * m->rows * sizeof(*m->cell_events));    /* C x 8 B */
 	m->cells = take(l, ((size_t)m->columns * m->rows + 1) * sizeof(*m->cells)); /* C x 24 B */

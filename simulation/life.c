@@ -5,12 +5,14 @@
 #include "proto/client.pb-c.h"
 #include "simulation/combat.h"
 #include "simulation/commit.h"
+#include "simulation/dialogue.h"
 #include "simulation/entity.h"
 #include "simulation/interest.h"
 #include "simulation/list.h"
 #include "simulation/live.h"
 #include "simulation/match/match.h"
 #include "simulation/portal.h"
+#include "simulation/quest.h"
 #include "simulation/send.h"
 #include "simulation/trading.h"
 #include "simulation/transfer.h"
@@ -161,6 +163,7 @@ static void place(struct sim_shard *s, struct sim_map *m, uint32_t slot)
 	p->state = SIM_PLAYER_PRESENT;
 	m->purses[slot] = (struct sim_purse){0};
 	m->bags[slot] = (struct sim_bag){0};
+	sim_quests_clear(m, slot);
 	sim_live_body(m, slot);
 	sim_entity_appear(m, slot, SIM_PLAYER, x_mm, y_mm, p->join_heading);
 	sim_portal_arrive(m, slot);
@@ -218,6 +221,7 @@ static void leave(struct sim_shard *s, struct sim_map *m, uint32_t slot)
 			p->owed |= SIM_OWE_DISCONNECT;
 	}
 	sim_trade_left(m, slot, false);
+	sim_dialogue_end(m, slot);
 	sim_view_forget(m, slot);
 	sim_entity_vanish(m, slot);
 	sim_count(s, SIM_LEAVES, 1);

@@ -5,7 +5,9 @@
 #include <stdlib.h>
 
 #include "proto/client.pb-c.h"
+#include "simulation/dialogue.h"
 #include "simulation/entity.h"
+#include "simulation/keep.h"
 #include "simulation/random.h"
 #include "simulation/script/script.h"
 #include "simulation/send.h"
@@ -26,9 +28,15 @@ static bool op_actor(void *ctx, uint64_t actor, struct script_actor *out)
 	out->x_mm = m->entities[slot].x_mm;
 	out->y_mm = m->entities[slot].y_mm;
 	out->kind = (enum script_actor_kind)m->entities[slot].kind;
-	if (slot < m->player_slots)
-		memcpy(out->name, m->players_table[slot].name, CHARACTER_NAME_BYTES);
-	else if (slot < m->player_slots + m->npc_slots)
+	if (slot < m->player_slots) {
+		const struct sim_player *p = &m->players_table[slot];
+
+		memcpy(out->name, p->name, CHARACTER_NAME_BYTES);
+		out->detailed = p->detail == SIM_DETAIL_READY;
+		out->level = p->level;
+		out->gold = p->gold;
+	}
+	if (slot >= m->player_slots && slot < m->player_slots + m->npc_slots)
 		memcpy(out->name, m->npcs[slot - m->player_slots].name, CHARACTER_NAME_BYTES);
 	return true;
 }
@@ -93,8 +101,74 @@ static bool op_send(
 	return slot < m->player_slots && sim_player_transfer(m, slot, map, &spawn);
 }
 
-static const struct script_ops ops = {
-	op_actor, op_say, op_move, op_random, op_tick, op_place, op_send};
+static uint32_t op_item(void *ctx, const char *name)
+{
+	const struct sim_item *item = sim_game_item_named(((struct sim_map *)ctx)->game, name);
+
+	return item ? item->number : 0;
+}
+
+static uint32_t op_count_item(void *ctx, uint64_t player, uint32_t item)
+{
+	const struct sim_map *m = ctx;
+	uint32_t slot = sim_slot_of_handle(m, player), count = 0;
+
+	if (slot >= m->player_slots || m->players_table[slot].detail != SIM_DETAIL_READY)
+		return 0;
+	for (uint32_t i = 0; i < COMMIT_BAG_SLOTS; i++)
+		if (m->bags[slot].stack[i].item == item)
+			count += m->bags[slot].stack[i].count;
+	return count;
+}
+
+static uint32_t op_quest(void *ctx, const char *name)
+{
+	return sim_quest_find(((struct sim_map *)ctx)->game, name);
+}
+
+static void op_quest_look(void *ctx, uint64_t player, uint32_t quest, struct script_quest *out)
+{
+	const struct sim_map *m = ctx;
+	uint32_t slot = sim_slot_of_handle(m, player);
+
+	*out = (struct script_quest){.phase = SCRIPT_QUEST_UNKNOWN};
+	if (slot < m->player_slots)
+		sim_keep_quest(m, slot, quest, out);
+}
+
+static bool is_npc(const struct sim_map *m, uint32_t slot)
+{
+	return slot >= m->player_slots && slot < m->player_slots + m->npc_slots;
+}
+
+static enum script_kept op_keep(void *ctx, uint64_t npc, uint64_t player,
+	const struct script_change *changes, uint32_t count, uint32_t job)
+{
+	struct sim_map *m = ctx;
+	uint32_t from = sim_slot_of_handle(m, npc), to = sim_slot_of_handle(m, player);
+	enum script_kept kept = SCRIPT_KEPT_NOT_READY;
+
+	if (is_npc(m, from) && to < m->player_slots)
+		kept = sim_keep(m, from, to, changes, count, job);
+	if (kept == SCRIPT_KEPT_PENDING)
+		sim_player(m, to)->job = job;
+	else if (kept != SCRIPT_KEPT_OK && !job && to < m->player_slots)
+		sim_send_refused(m->shard, m, to, SW_MSG_CLICK, SW__ACTION_REFUSAL__NOT_KEPT);
+	return kept;
+}
+
+static bool op_ask(void *ctx, uint64_t npc, uint64_t player, const struct script_question *question,
+	uint32_t job)
+{
+	struct sim_map *m = ctx;
+	uint32_t from = sim_slot_of_handle(m, npc), to = sim_slot_of_handle(m, player);
+
+	return is_npc(m, from) && to < m->player_slots &&
+	       sim_dialogue_ask(m, from, to, question, job);
+}
+
+static const struct script_ops ops = {op_actor, op_say, op_move, op_random, op_tick, op_place,
+	op_send, op_item, op_count_item, op_quest, op_quest_look, op_keep, op_ask};
 
 /* ---- set-up ---- */
 
@@ -171,15 +245,18 @@ static void tell_over_time(struct sim_map *m, enum script_result result)
 		sim_record_over_time(m->shard->record, m);
 }
 
-bool sim_npc_click(struct sim_map *m, uint32_t npc, uint32_t player, uint32_t *cost)
+bool sim_npc_result(struct sim_map *m, enum script_result result)
 {
-	enum script_result result =
-		script_vm_click(m->script, npc - m->player_slots, sim_handle(m, player));
-
 	m->script_left_ns -= cost_of(result, SCRIPT_CONTEXT_NPC_CLICK);
 	tell_over_time(m, result);
+	return result == SCRIPT_OK || result == SCRIPT_NO_HANDLER || result == SCRIPT_WAITING;
+}
+
+bool sim_npc_click(struct sim_map *m, uint32_t npc, uint32_t player, uint32_t *cost)
+{
 	*cost += SIM_COST_SCRIPT;
-	return result == SCRIPT_OK || result == SCRIPT_NO_HANDLER;
+	return sim_npc_result(
+		m, script_vm_click(m->script, npc - m->player_slots, sim_handle(m, player)));
 }
 
 /* The handler's intent lasts for this tick. */

@@ -26,6 +26,10 @@ int sim_npc_load(
  * line in error: an NPC that stands outside. */
 int sim_npc_place(struct sim_map *m, char *error, size_t error_bytes);
 
+/* The shard's thread. A click's handler ran or went on: what it took of the tick's budget is
+ * counted. Returns whether all is well with it. */
+bool sim_npc_result(struct sim_map *m, enum script_result result);
+
 /* The shard's thread. A player clicked an NPC. Returns whether its handler ran to the end (or there
  * is none); adds to *cost. */
 bool sim_npc_click(struct sim_map *m, uint32_t npc, uint32_t player, uint32_t *cost);

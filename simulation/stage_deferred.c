@@ -2,6 +2,7 @@
  * the ring was drained; here it takes effect: the client gets CharacterDetail, those who see the
  * player get its looks. */
 #include "simulation/commit.h"
+#include "simulation/dialogue.h"
 #include "simulation/list.h"
 #include "simulation/state.h"
 #include "simulation/status.h"
@@ -23,7 +24,7 @@ static void finish(struct sim_shard *s, struct sim_map *m, uint32_t slot)
 bool sim_stage_deferred(struct sim_shard *s, struct sim_map *m, struct sim_slice *slice)
 {
 	/* Commits first: what the details say is what they did. */
-	if (!sim_commit_results(m, slice))
+	if (!sim_commit_results(m, slice) || !sim_dialogue_wake(m, slice))
 		return false;
 	while (m->arrived.count) {
 		uint32_t slot;

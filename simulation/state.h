@@ -184,8 +184,13 @@ struct sim_player {
 	uint8_t portal;   /* it stands in: number + 1; 0: in none */
 	bool turned_back; /* no portal takes it before portal_beat */
 	uint32_t portal_beat;
-	uint32_t back_reason; /* why the map it was going to did not take it; 0: it was going to
-				 this one */
+	uint32_t back_reason;   /* why the map it was going to did not take it; 0: it was going to
+				   this one */
+	uint32_t job;           /* of its click's handler that waits (dialogue.h); 0: none does */
+	uint32_t question;      /* that it waits for; 0: for none */
+	uint32_t question_beat; /* ... until then */
+	uint8_t choices;
+	bool keeping;  /* a handler's commit is under way */
 	uint32_t stay; /* of the session on maps, from 0; clients name it in what they send */
 	uint32_t lacks_more; /* health that it lacks beyond what its body shows, until the details
 				are there */
@@ -198,7 +203,7 @@ struct sim_player {
 };
 
 /* What stage 8 tells a player of itself. */
-enum { SIM_TELL_STATUS = 1 << 0, SIM_TELL_BAG = 1 << 1 };
+enum { SIM_TELL_STATUS = 1 << 0, SIM_TELL_BAG = 1 << 1, SIM_TELL_QUESTS = 1 << 2 };
 
 /* Who can be hurt, by entity slot; players and monsters have health_max. */
 struct sim_body {
@@ -232,23 +237,57 @@ struct sim_bag {
 	uint32_t loads;                           /* how often the details came */
 	uint32_t balance_counter;                 /* of the commit that the balances are from */
 	uint32_t wait_beat;                       /* who leaves waits until then; 0: not yet */
+	int64_t gold_bound;                       /* that commits under way spend */
 	bool balance_known;
 };
 
-#define SIM_COMMIT_OPS_MAX 4u
+/* A kill's gold and experience with the progress of all open quests; a reward with what is brought
+ * for it. */
+#define SIM_COMMIT_OPS_MAX 16u
+#define SIM_QUESTS_OPEN    10u
+
+/* Who asked for a commit, and so who is told. */
+enum sim_commit_purpose { SIM_COMMIT_ACTION, SIM_COMMIT_GAINS, SIM_COMMIT_SCRIPT };
 
 /* A commit under way. */
 struct sim_commit {
 	uint64_t request; /* request[1] of it; 0: free */
 	uint32_t player, generation;
-	uint32_t loot;  /* that it is about, SIM_NONE */
-	uint32_t loads; /* of the player, when it was asked */
-	uint8_t action; /* the client's message type; 0: none */
+	uint32_t loot;   /* that it is about, SIM_NONE */
+	uint32_t loads;  /* of the player, when it was asked */
+	uint32_t job;    /* SCRIPT: the handler that waits for it; 0: none */
+	uint8_t purpose; /* enum sim_commit_purpose */
+	uint8_t action;  /* the client's message type; 0: none */
 	uint8_t op_count;
 	uint8_t result; /* enum commit_result, when answered */
 	bool answered;
 	int64_t gold, experience; /* balances of the answer */
 	struct commit_op op[SIM_COMMIT_OPS_MAX];
+};
+
+/* A quest of a player (quest.h). */
+struct sim_quest_now {
+	uint16_t state;   /* as the database has it; 0: not begun */
+	uint16_t due;     /* done since, and not kept yet */
+	uint16_t asked;   /* ... of that a commit is under way */
+	uint8_t due_step; /* the step that it was done for */
+	bool busy;        /* a commit of the quest is under way */
+};
+_Static_assert(sizeof(struct sim_quest_now) == 8, "players times quests of them");
+
+/* Which quests of a player are to be looked at; indexes in game->quests. */
+struct sim_quest_log {
+	uint16_t open[SIM_QUESTS_OPEN]; /* [count] ascending */
+	uint16_t changed[SIM_QUESTS_OPEN];
+	uint8_t count, changed_count;
+	bool all;  /* the client is to be told all */
+	bool look; /* the bag or a step has changed: what one has is looked at */
+};
+
+/* A click's handler whose commit was answered (dialogue.h). */
+struct sim_wake {
+	uint32_t player, generation, job;
+	uint8_t kept; /* enum script_kept */
 };
 
 enum sim_loot_state {
@@ -332,7 +371,7 @@ struct sim_action {
 	uint32_t actor_id;
 	uint32_t from, to, count; /* of slots */
 	struct sim_trade_words trade;
-	uint32_t offer, card; /* CARD_PICK */
+	uint32_t offer, card; /* CARD_PICK; question and choice of DIALOGUE_ANSWER; quest */
 };
 
 /* A first-in first-out list of player slots, linked through a field of the player. */
@@ -434,6 +473,11 @@ struct sim_map {
 	uint32_t commit_free_count;
 	uint32_t *answered; /* [commits_max]: a queue of places, for stage 3 */
 	uint32_t answered_head, answered_count;
+	struct sim_quest_now *quests;     /* [player_slots][game->quest_count] */
+	struct sim_quest_log *quest_logs; /* [player_slots] */
+	struct sim_wake *wakes;           /* [commits_max]: a queue */
+	uint32_t wake_head, wake_count;
+	uint32_t questions; /* asked: the last one's number */
 	struct trade_table trades;
 	void *trades_memory;
 	struct sim_loot *loot; /* [loot_slots] */

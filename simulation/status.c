@@ -4,6 +4,7 @@
 #include "simulation/bag.h"
 #include "simulation/combat.h"
 #include "simulation/live.h"
+#include "simulation/quest.h"
 #include "simulation/send.h"
 #include "simulation/view.h"
 
@@ -48,6 +49,7 @@ void sim_status_arrived(struct sim_shard *s, struct sim_map *m, uint32_t slot)
 	p->tell = 0;
 	tell_status(s, m, slot);
 	tell_bag(s, m, slot);
+	sim_quests_tell_all(m, slot);
 	if (p->appearance || m->bodies[slot].health_max != looked_like)
 		sim_view_renew(m, slot);
 	sim_count(s, SIM_DETAIL_RESULTS, 1);
@@ -62,6 +64,8 @@ uint32_t sim_status_tell(struct sim_shard *s, struct sim_map *m, uint32_t slot)
 		tell_status(s, m, slot);
 	if (p->tell & SIM_TELL_BAG && p->detail == SIM_DETAIL_READY)
 		tell_bag(s, m, slot);
+	if (p->tell & SIM_TELL_QUESTS && p->detail == SIM_DETAIL_READY)
+		sim_quests_tell(m, slot);
 	p->tell = 0;
 	return SIM_COST_SEND;
 }

@@ -20,6 +20,7 @@ struct sim_map;
 #define TEST_CLIENTS_MAX 4096u
 #define TEST_ACTORS_MAX  8192u /* wire ids below this are tracked */
 #define TEST_REASONS     32u
+#define TEST_QUESTS      10u /* quest numbers below this are tracked */
 
 /* What a client knows, from its messages alone. */
 struct test_client {
@@ -58,6 +59,10 @@ struct test_client {
 	int64_t trade_gold[2];
 	uint32_t trade_ends, trade_end, trade_ended; /* reason and id of the last TradeEnded */
 	char dialogue[600];
+	uint32_t question, choices; /* of the last Dialogue */
+	uint32_t quest_logs, quest_updates;
+	uint32_t quest_phase[TEST_QUESTS], quest_step[TEST_QUESTS]; /* by number */
+	uint32_t quest_count[TEST_QUESTS], quest_pending[TEST_QUESTS], quest_need[TEST_QUESTS];
 	uint32_t disconnect_reason, disconnect_mode;
 	bool disconnected;
 	bool *knows;                    /* [TEST_ACTORS_MAX] */
@@ -74,6 +79,7 @@ struct test_owned {
 	int64_t gold, experience;
 	struct msg_slot slot[COMMIT_SLOTS_MAX]; /* [slots] ascending */
 	uint32_t slots;
+	uint32_t quest[TEST_QUESTS]; /* states by number; 0: not begun */
 };
 
 #define TEST_OWNED_MAX 64u /* clients that own something */
@@ -158,6 +164,9 @@ void test_input(struct test_shard *t, uint32_t client, uint32_t first, uint32_t 
 	int32_t dy);
 void test_pick(struct test_shard *t, uint32_t client, uint32_t offer, uint32_t card);
 void test_click(struct test_shard *t, uint32_t client, uint32_t actor_id);
+/* To the last question that the client was asked. */
+void test_answer(struct test_shard *t, uint32_t client, uint32_t choice);
+void test_abandon(struct test_shard *t, uint32_t client, uint32_t quest);
 void test_pick_up(struct test_shard *t, uint32_t client, uint32_t actor_id);
 void test_move_item(
 	struct test_shard *t, uint32_t client, uint32_t from, uint32_t to, uint32_t count);

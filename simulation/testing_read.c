@@ -196,6 +196,29 @@ static void read_match(struct test_client *c, uint8_t type, const uint8_t *bytes
 	}
 }
 
+static void read_quests(struct test_client *c, bool all, const uint8_t *bytes, uint32_t count)
+{
+	Sw__QuestLog *log = sw__quest_log__unpack(NULL, count, bytes); /* an update has the same */
+
+	assert_non_null(log);
+	c->quest_logs += all;
+	c->quest_updates += !all;
+	for (uint32_t q = 0; all && q < TEST_QUESTS; q++)
+		c->quest_phase[q] = 0;
+	for (size_t i = 0; i < log->n_quests; i++) {
+		const Sw__Quest *quest = log->quests[i];
+
+		assert_true(quest->quest && quest->quest < TEST_QUESTS);
+		assert_true(quest->phase != SW__QUEST_PHASE__QUEST_OPEN || quest->title[0]);
+		c->quest_phase[quest->quest] = (uint32_t)quest->phase;
+		c->quest_step[quest->quest] = quest->step;
+		c->quest_count[quest->quest] = quest->count;
+		c->quest_pending[quest->quest] = quest->pending;
+		c->quest_need[quest->quest] = quest->need;
+	}
+	sw__quest_log__free_unpacked(log, NULL);
+}
+
 static void read_send(struct test_shard *t, struct test_client *c, const struct msg *m)
 {
 	const uint8_t *bytes = msg_payload(m) + 1;
@@ -299,9 +322,15 @@ static void read_send(struct test_shard *t, struct test_client *c, const struct 
 		assert_non_null(dialogue);
 		c->dialogues++;
 		strncpy(c->dialogue, dialogue->text, sizeof(c->dialogue) - 1);
+		c->question = dialogue->question;
+		c->choices = (uint32_t)dialogue->n_choices;
 		sw__dialogue__free_unpacked(dialogue, NULL);
 		break;
 	}
+	case SW_MSG_QUEST_LOG:
+	case SW_MSG_QUEST_UPDATE:
+		read_quests(c, msg_payload(m)[0] == SW_MSG_QUEST_LOG, bytes, count);
+		break;
 	default:
 		fail_msg("message type %u to a client", msg_payload(m)[0]);
 	}

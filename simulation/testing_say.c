@@ -147,3 +147,22 @@ void test_trade_cancel(struct test_shard *t, uint32_t client)
 	message.stay = t->clients[client].stay;
 	send_words(t, client, SW_MSG_TRADE_CANCEL, &message.base);
 }
+
+void test_answer(struct test_shard *t, uint32_t client, uint32_t choice)
+{
+	Sw__DialogueAnswer answer = SW__DIALOGUE_ANSWER__INIT;
+
+	answer.question = t->clients[client].question;
+	answer.choice = choice;
+	answer.stay = t->clients[client].stay;
+	send_words(t, client, SW_MSG_DIALOGUE_ANSWER, &answer.base);
+}
+
+void test_abandon(struct test_shard *t, uint32_t client, uint32_t quest)
+{
+	Sw__QuestAbandon abandon = SW__QUEST_ABANDON__INIT;
+
+	abandon.quest = quest;
+	abandon.stay = t->clients[client].stay;
+	send_words(t, client, SW_MSG_QUEST_ABANDON, &abandon.base);
+}

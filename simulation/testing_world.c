@@ -44,6 +44,15 @@ static enum commit_result change_slot(struct test_owned *o, const struct commit_
 	return COMMIT_RESULT_OK;
 }
 
+static enum commit_result change_quest(struct test_owned *o, const struct commit_op *op)
+{
+	assert_true(op->item < TEST_QUESTS && op->amount >= 0 && op->amount <= COMMIT_STATE_MAX);
+	if (o->quest[op->item] != op->slot)
+		return COMMIT_RESULT_QUEST_STATE;
+	o->quest[op->item] = (uint32_t)op->amount;
+	return COMMIT_RESULT_OK;
+}
+
 static enum commit_result carry_out(struct test_owned *owners[2], const struct test_held *held)
 {
 	struct test_owned before[2] = {*owners[0], *owners[1]};
@@ -59,6 +68,8 @@ static enum commit_result carry_out(struct test_owned *owners[2], const struct t
 			o->gold += op->amount;
 		else if (op->kind == COMMIT_EXPERIENCE)
 			o->experience += op->amount;
+		else if (op->kind == COMMIT_QUEST)
+			result = change_quest(o, op);
 		else
 			result = change_slot(o, op);
 		if (result == COMMIT_RESULT_OK && (o->gold < 0 || o->experience < 0))
@@ -198,6 +209,7 @@ static void answer_detail(struct test_shard *t, const struct msg *m)
 	static struct msg_buffer answer;
 	struct msg_detail_query query;
 	struct msg_detail_result result = {.gold = 50, .level = 1};
+	struct msg_quest quests[TEST_QUESTS];
 	const struct test_owned *o;
 	uint8_t *payload;
 
@@ -215,11 +227,18 @@ static void answer_detail(struct test_shard *t, const struct msg *m)
 		result.experience = o->experience;
 		result.slots = o->slots;
 	}
+	for (uint32_t q = 1; o && q < TEST_QUESTS; q++)
+		if (o->quest[q])
+			quests[result.quests++] = (struct msg_quest){q, o->quest[q]};
 	payload = msg_begin(answer.slot, MSG_DETAIL_RESULT, 0,
-		(uint32_t)(sizeof(result) + result.slots * sizeof(struct msg_slot)));
+		(uint32_t)(sizeof(result) + result.slots * sizeof(struct msg_slot) +
+			   result.quests * sizeof(quests[0])));
 	memcpy(payload, &result, sizeof(result));
+	payload += sizeof(result);
 	if (o)
-		memcpy(payload + sizeof(result), o->slot, o->slots * sizeof(o->slot[0]));
+		memcpy(payload, o->slot, o->slots * sizeof(o->slot[0]));
+	memcpy(payload + result.slots * sizeof(struct msg_slot), quests,
+		result.quests * sizeof(quests[0]));
 	assert_true(msg_ring_push(t->links.from_world, answer.slot));
 }
 

@@ -36,10 +36,12 @@ static bool pile_of(void *ctx, uint32_t player, uint32_t slot, struct trade_pile
 	return !sim_bag_busy(m, player, slot);
 }
 
-/* One trade a player, and nothing else spends gold: none of it is bound. */
+/* What a click's handler spends just now is not there. */
 static int64_t gold_of(void *ctx, uint32_t player)
 {
-	return sim_player(ctx, player)->gold;
+	const struct sim_map *m = ctx;
+
+	return m->players_table[player].gold - m->bags[player].gold_bound;
 }
 
 /* What the game's data does not know (any more) stays where it is. */

@@ -129,6 +129,7 @@ static void on_event(void *ctx, struct swc_client *client, const struct swc_even
 	case SWC_EVENT_TRADE_ENDED:
 	case SWC_EVENT_CORRECTED:
 	case SWC_EVENT_WALLS_UNKNOWN:
+	case SWC_EVENT_QUESTS:
 	case SWC_EVENT_ACTION_DENIED: /* too far, too often: the next try comes by itself */
 		break;
 	}

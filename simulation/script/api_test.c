@@ -22,6 +22,17 @@ static const char *const uses[SCRIPT_CALL_COUNT] = {
 	[SCRIPT_CALL_SAY] = "other:say(other, 'hello')",
 	[SCRIPT_CALL_WALK] = "other:walk(1, 0)",
 	[SCRIPT_CALL_SEND] = "other:send(other, 'cave', 1, 2)",
+	[SCRIPT_CALL_ASK] = "other:ask(player, 'Well?', { 'yes' })",
+	[SCRIPT_CALL_COUNT_ITEM] = "player:count_item('gel')",
+	[SCRIPT_CALL_QUEST] = "player:quest('wolves')",
+	[SCRIPT_CALL_TAKE_ITEM] = "player:take_item('gel', 2)",
+	[SCRIPT_CALL_GIVE_ITEM] = "player:give_item('gel')",
+	[SCRIPT_CALL_ADD_GOLD] = "player:add_gold(-5)",
+	[SCRIPT_CALL_ADD_EXPERIENCE] = "player:add_experience(5)",
+	[SCRIPT_CALL_BEGIN_QUEST] = "player:begin_quest('wolves')",
+	[SCRIPT_CALL_ADVANCE_QUEST] = "player:advance_quest('wolves')",
+	[SCRIPT_CALL_COMPLETE_QUEST] = "player:complete_quest('wolves')",
+	[SCRIPT_CALL_COMMIT] = "commit()",
 	[SCRIPT_CALL_LOG] = "log('x')",
 };
 
@@ -33,8 +44,10 @@ static enum script_result run_in(
 
 	snprintf(source, sizeof(source),
 		context == SCRIPT_CONTEXT_LOAD
-			? "other = npc { name = 'a', x = 1, y = 1 } function run() %s end run()"
-			: "other = npc { name = 'a', x = 1, y = 1 } function run() %s end\n"
+			? "other = npc { name = 'a', x = 1, y = 1 } function run(self, player) "
+			  "player = player or other %s end run()"
+			: "other = npc { name = 'a', x = 1, y = 1 } function run(self, player) "
+			  "player = player or other %s end\n"
 			  "npc { name = 'b', x = 1, y = 1, on_click = run, on_tick = run }",
 		body);
 	result = test_host_load(host, source);
@@ -90,13 +103,19 @@ static void permissions(void **unused)
 /* R15, spelled out. */
 static void rights_of_contexts(void **unused)
 {
+	const uint64_t durable = 1u << SCRIPT_CALL_TAKE_ITEM | 1u << SCRIPT_CALL_GIVE_ITEM |
+				 1u << SCRIPT_CALL_ADD_GOLD | 1u << SCRIPT_CALL_ADD_EXPERIENCE |
+				 1u << SCRIPT_CALL_BEGIN_QUEST | 1u << SCRIPT_CALL_ADVANCE_QUEST |
+				 1u << SCRIPT_CALL_COMPLETE_QUEST | 1u << SCRIPT_CALL_COMMIT;
+
 	(void)unused;
 	assert_int_equal(script_context_calls(SCRIPT_CONTEXT_LOAD),
 		1u << SCRIPT_CALL_NPC | 1u << SCRIPT_CALL_LOG);
 	assert_int_equal(script_context_calls(SCRIPT_CONTEXT_NPC_CLICK),
 		(1u << SCRIPT_CALL_COUNT) - 1 - (1u << SCRIPT_CALL_NPC));
 	assert_int_equal(script_context_calls(SCRIPT_CONTEXT_NPC_TICK),
-		(1u << SCRIPT_CALL_COUNT) - 1 - (1u << SCRIPT_CALL_NPC));
+		(1u << SCRIPT_CALL_COUNT) - 1 - (1u << SCRIPT_CALL_NPC) - durable -
+			(1u << SCRIPT_CALL_ASK));
 }
 
 static const char play[] =

@@ -30,13 +30,13 @@ static void hook(lua_State *state, lua_Debug *ar)
 void script_arm(struct script_vm *vm)
 {
 	vm->armed = true;
-	lua_sethook(vm->state, hook, LUA_MASKCOUNT, 1);
+	lua_sethook(vm->running, hook, LUA_MASKCOUNT, 1);
 }
 
 void script_disarm(struct script_vm *vm)
 {
 	vm->armed = false;
-	lua_sethook(vm->state, NULL, 0, 0);
+	lua_sethook(vm->running, NULL, 0, 0);
 }
 
 void script_end(lua_State *state, enum script_result result, const char *format, ...)
@@ -80,7 +80,7 @@ static void trace_level(struct script_vm *vm, lua_Debug *ar)
 	char line[256];
 	int n;
 
-	if (!lua_getinfo(vm->state, "Sln", ar))
+	if (!lua_getinfo(vm->running, "Sln", ar))
 		return;
 	if (*ar->what == 'C')
 		n = snprintf(line, sizeof(line), "\n\tin %s %s",
@@ -107,7 +107,7 @@ int script_depth(struct script_vm *vm)
 	int depth = 0, step = 1024;
 
 	while (step) {
-		if (lua_getstack(vm->state, depth + step, &ar))
+		if (lua_getstack(vm->running, depth + step, &ar))
 			depth += step;
 		else
 			step /= 2;
@@ -131,33 +131,43 @@ void script_trace(struct script_vm *vm, int level, const char *text, size_t byte
 				(size_t)snprintf(line, sizeof(line), "\n\t... %d more", left));
 			i += left;
 		}
-		if (lua_getstack(vm->state, i, &ar))
+		if (lua_getstack(vm->running, i, &ar))
 			trace_level(vm, &ar);
 	}
 }
 
-int script_on_error(lua_State *state)
+static void write_error(struct script_vm *vm, lua_State *state, int index, int level)
 {
-	struct script_vm *vm = script_vm_of(state);
 	char number[64];
 	const char *text;
 	size_t bytes;
 
-	switch (lua_type(state, 1)) {
+	switch (lua_type(state, index)) {
 	case LUA_TSTRING:
-		text = lua_tolstring(state, 1, &bytes);
+		text = lua_tolstring(state, index, &bytes);
 		break;
 	case LUA_TNUMBER: /* not lua_tolstring, which allocates */
-		bytes = (size_t)snprintf(number, sizeof(number), "%.14g", lua_tonumber(state, 1));
+		bytes = (size_t)snprintf(
+			number, sizeof(number), "%.14g", lua_tonumber(state, index));
 		text = number;
 		break;
 	default:
 		bytes = (size_t)snprintf(number, sizeof(number), "(the error object is a %s value)",
-			lua_typename(state, lua_type(state, 1)));
+			lua_typename(state, lua_type(state, index)));
 		text = number;
 	}
-	script_trace(vm, 1, text, bytes);
+	script_trace(vm, level, text, bytes);
+}
+
+int script_on_error(lua_State *state)
+{
+	write_error(script_vm_of(state), state, 1, 1); /* above this handler's own level */
 	return 0;
+}
+
+void script_on_thread_error(struct script_vm *vm, lua_State *thread)
+{
+	write_error(vm, thread, -1, 0);
 }
 
 enum script_result script_result_of(struct script_vm *vm, int status)

@@ -226,6 +226,9 @@ static void signals_at_any_moment(void **unused)
 		ran += result == SCRIPT_OK;
 		assert_false(host.vm->armed);
 		assert_null((void *)(uintptr_t)lua_gethook(host.vm->state));
+		assert_true(host.vm->running == host.vm->state);
+		if (host.vm->jobs[0].thread)
+			assert_null((void *)(uintptr_t)lua_gethook(host.vm->jobs[0].thread));
 		script_vm_gc(host.vm);
 		(void)test_host_error(&host);
 		if (i % 64 == 0)

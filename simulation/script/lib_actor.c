@@ -14,13 +14,21 @@ struct actor_object {
 	uint32_t pad;
 };
 
-enum actor_field { FIELD_NAME = 1, FIELD_X, FIELD_Y, FIELD_KIND, FIELD_ALIVE };
+enum actor_field {
+	FIELD_NAME = 1,
+	FIELD_X,
+	FIELD_Y,
+	FIELD_KIND,
+	FIELD_ALIVE,
+	FIELD_LEVEL,
+	FIELD_GOLD
+};
 
 static const struct {
 	const char *name;
 	enum actor_field field;
 } fields[] = {{"name", FIELD_NAME}, {"x", FIELD_X}, {"y", FIELD_Y}, {"kind", FIELD_KIND},
-	{"alive", FIELD_ALIVE}};
+	{"alive", FIELD_ALIVE}, {"level", FIELD_LEVEL}, {"gold", FIELD_GOLD}};
 
 /* No other userdata exists in a sandbox. */
 static struct actor_object *object(lua_State *state, int index)
@@ -76,6 +84,13 @@ static int push_field(lua_State *state, const struct actor_object *o, enum actor
 		break;
 	case FIELD_Y:
 		lua_pushnumber(state, actor.y_mm / 1000.0);
+		break;
+	case FIELD_LEVEL:
+	case FIELD_GOLD:
+		if (!actor.detailed)
+			lua_pushnil(state);
+		else
+			lua_pushinteger(state, field == FIELD_LEVEL ? actor.level : actor.gold);
 		break;
 	default:
 		lua_pushstring(state, kinds[(unsigned)actor.kind < 4 ? actor.kind : 0]);
@@ -179,6 +194,25 @@ static uint64_t self_npc(lua_State *state, struct script_vm *vm, const char *cal
 	return vm->npcs[o->npc_index].actor;
 }
 
+uint64_t script_check_npc(lua_State *state, struct script_vm *vm, const char *call)
+{
+	return self_npc(state, vm, call);
+}
+
+uint64_t script_check_actor(lua_State *state, struct script_vm *vm, int index)
+{
+	return handle_of(vm, object(state, index));
+}
+
+uint64_t script_check_clicker(lua_State *state, struct script_vm *vm, int index, const char *call)
+{
+	const struct actor_object *o = object(state, index);
+
+	if (o->npc_index != UINT32_MAX || o->actor == HANDLE_NONE || o->actor != vm->running_player)
+		luaL_error(state, "%s: only of the player who clicked", call);
+	return o->actor;
+}
+
 /* Valid UTF-8 (RFC 3629) without control characters but newline. */
 bool script_is_text(const char *text, size_t bytes)
 {
@@ -274,7 +308,7 @@ static int npc_send(lua_State *state)
 
 void script_actors_open(lua_State *state)
 {
-	lua_createtable(state, 0, 8); /* names */
+	lua_createtable(state, 0, 24); /* names */
 	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
 		lua_pushinteger(state, fields[i].field);
 		lua_setfield(state, -2, fields[i].name);
@@ -287,6 +321,10 @@ void script_actors_open(lua_State *state)
 	lua_setfield(state, -2, "walk");
 	lua_pushcfunction(state, npc_send);
 	lua_setfield(state, -2, "send");
+	for (const struct script_function *f = script_keep_methods; f->name; f++) {
+		lua_pushcfunction(state, f->call);
+		lua_setfield(state, -2, f->name);
+	}
 
 	lua_createtable(state, 0, 4); /* metatable */
 	lua_pushvalue(state, -2);

@@ -27,7 +27,8 @@ static const char *const context_names[] = {
 /* R15. Nothing durable in a tick; no actor exists yet while a file loads. */
 static const unsigned context_rights[] = {
 	[SCRIPT_CONTEXT_LOAD] = SCRIPT_RIGHT_DECLARE,
-	[SCRIPT_CONTEXT_NPC_CLICK] = SCRIPT_RIGHT_READ | SCRIPT_RIGHT_LIVE | SCRIPT_RIGHT_DURABLE,
+	[SCRIPT_CONTEXT_NPC_CLICK] =
+		SCRIPT_RIGHT_READ | SCRIPT_RIGHT_LIVE | SCRIPT_RIGHT_DURABLE | SCRIPT_RIGHT_WAIT,
 	[SCRIPT_CONTEXT_NPC_TICK] = SCRIPT_RIGHT_READ | SCRIPT_RIGHT_LIVE,
 };
 

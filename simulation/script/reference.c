@@ -24,6 +24,12 @@ static const char *const results[] = {
 #undef X
 };
 
+static const char *const kepts[] = {
+#define X(name, text, meaning) meaning,
+	SCRIPT_KEPTS(X)
+#undef X
+};
+
 void script_reference(FILE *out)
 {
 	fprintf(out, "| context | when | running time of one call |\n|---|---|---|\n");
@@ -44,4 +50,7 @@ void script_reference(FILE *out)
 	fprintf(out, "\n\n| outcome | meaning |\n|---|---|\n");
 	for (int i = 0; i < SCRIPT_RESULT_COUNT; i++)
 		fprintf(out, "| `%s` | %s |\n", script_result_name(i), results[i]);
+	fprintf(out, "\n| commit() | meaning |\n|---|---|\n");
+	for (int i = 0; i < SCRIPT_KEPT_COUNT; i++)
+		fprintf(out, "| `%s` | %s |\n", script_kept_name(i), kepts[i]);
 }

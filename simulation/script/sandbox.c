@@ -86,6 +86,7 @@ void script_sandbox_open(lua_State *state)
 	lua_setfield(state, globals, "_VERSION");
 	add(state, script_lib_base);
 	add(state, script_lib_api);
+	add(state, script_lib_keep);
 
 	library(state, luaopen_string, LUA_STRLIBNAME, stock_string, script_lib_string,
 		script_lib_pattern);

@@ -28,11 +28,19 @@
 #define SCRIPT_SOURCE_MAX  (256u << 10) /* bytes of one content file */
 #define SCRIPT_BLOCK_BYTES (256u << 10) /* largest single allocation of a script */
 
+#define SCRIPT_JOBS_MAX     512u /* click handlers of one map that wait */
+#define SCRIPT_CHANGES_MAX  16u  /* durable calls of one handler */
+#define SCRIPT_ASKS_MAX     16u  /* questions of one handler */
+#define SCRIPT_CHOICES_MAX  8u   /* of one question */
+#define SCRIPT_CHOICE_BYTES 100u /* longest text of a choice, without a NUL */
+
 /* What a call came to. X(NAME, metric, meaning) */
 // clang-format off
 #define SCRIPT_RESULTS(X)                                                                          \
 	X(OK,          ok,          "the handler ran to its end")                                  \
 	X(NO_HANDLER,  no_handler,  "the NPC declares no handler for this event")                  \
+	X(WAITING,     waiting,     "the handler waits, for an answer or for a commit, and goes on later") \
+	X(NO_ROOM,     no_room,     "not called: as many handlers as may be wait already")         \
 	X(ERROR,       error,       "ended by a Lua error: a mistake in the content")              \
 	X(NOT_ALLOWED, not_allowed, "ended: called what its context has no permission for")        \
 	X(OVER_TIME,   over_time,   "ended: ran longer than its context's limit")                  \
@@ -72,10 +80,84 @@ struct script_actor {
 	char name[SCRIPT_NAME_BYTES];
 	int32_t x_mm, y_mm;
 	enum script_actor_kind kind;
+	bool detailed; /* what follows is known: of a player whose details are here */
+	uint32_t level;
+	int64_t gold;
+};
+
+/* A durable call of a handler. Nothing happens before the commit, which checks all of them against
+ * what the player has then, and does all or none. */
+enum script_change_kind {
+	SCRIPT_TAKE_ITEM, /* what: the item's number; amount of it, above 0 */
+	SCRIPT_GIVE_ITEM,
+	SCRIPT_ADD_GOLD, /* amount, which may be negative: the player pays */
+	SCRIPT_ADD_EXPERIENCE,
+	SCRIPT_BEGIN_QUEST, /* what: the host's number of a quest */
+	SCRIPT_ADVANCE_QUEST,
+	SCRIPT_COMPLETE_QUEST,
+};
+
+struct script_change {
+	uint32_t kind; /* enum script_change_kind */
+	uint32_t what;
+	int64_t amount;
+};
+
+/* What a commit came to; what commit() returns. X(NAME, text in Lua, meaning) */
+// clang-format off
+#define SCRIPT_KEPTS(X)                                                                            \
+	X(OK,           ok,           "all of it is kept")                                         \
+	X(NOT_READY,    not_ready,    "the player's details are being loaded")                     \
+	X(TOO_FAR,      too_far,      "the player is dead, or out of reach of the NPC")            \
+	X(BUSY,         busy,         "another change of the same things is under way")            \
+	X(NOT_ENOUGH,   not_enough,   "the player has not so many items, or not so much gold")     \
+	X(BAG_FULL,     bag_full,     "the bag has no room for it")                                \
+	X(QUEST_STATE,  quest_state,  "the quest does not stand where this could be done")         \
+	X(QUEST_BEFORE, quest_before, "the level, or a quest that comes before it, is missing")    \
+	X(QUESTS_FULL,  quests_full,  "the player has as many open quests as may be")              \
+	X(TOO_MANY,     too_many,     "more slots, quests and balances would change than one commit holds") \
+	X(UNAVAILABLE,  unavailable,  "the database is away, or took too long")                    \
+	X(REFUSED,      refused,      "the database refused it: the character was changed elsewhere")
+// clang-format on
+
+enum script_kept {
+#define X(name, text, meaning) SCRIPT_KEPT_##name,
+	SCRIPT_KEPTS(X)
+#undef X
+		SCRIPT_KEPT_COUNT,
+	SCRIPT_KEPT_PENDING = SCRIPT_KEPT_COUNT /* the host's: it answers later */
+};
+
+/* "not_enough"; any thread. */
+const char *script_kept_name(enum script_kept kept);
+
+enum script_quest_phase {
+	SCRIPT_QUEST_NEW,    /* not begun, and may be */
+	SCRIPT_QUEST_LOCKED, /* not begun: the level, or a quest before it, is missing */
+	SCRIPT_QUEST_OPEN,   /* .step, .count */
+	SCRIPT_QUEST_DONE,
+	SCRIPT_QUEST_UNKNOWN, /* its state cannot be read; or the player's details are not here */
+};
+
+struct script_quest {
+	enum script_quest_phase phase;
+	uint32_t step; /* its number */
+	uint32_t count;
+	bool reached; /* the step is one that an NPC ends: nothing else is missing but it */
+};
+
+struct script_question {
+	const char *text;
+	uint32_t text_bytes;
+	uint32_t choices;
+	struct {
+		const char *text; /* NUL-terminated */
+		uint32_t bytes;
+	} choice[SCRIPT_CHOICES_MAX];
 };
 
 /* What the map provides to its scripts. All but place are called on the shard's thread, inside
- * script_vm_click or script_vm_tick; they must not call back into the VM. Actors are the host's
+ * script_vm_click, _resume or _tick; they must not call back into the VM. Actors are the host's
  * handles (common/handle.h): a script may keep one for long, so the host checks it at each call. */
 struct script_ops {
 	/* Fills *out; false: no such actor any more (the script sees an error that says so). */
@@ -90,12 +172,28 @@ struct script_ops {
 	uint64_t (*random)(void *ctx);
 	/* The map's tick number. */
 	uint32_t (*tick)(void *ctx);
-	/* Where the map's designer put an NPC of that tag; false: nowhere. Inside script_vm_load. */
+	/* Where the map's designer put an NPC of that tag; false: nowhere. Inside script_vm_load.
+	 */
 	bool (*place)(void *ctx, const char *tag, int32_t *x_mm, int32_t *y_mm);
 	/* Sends a player to the map of that name (1..SCRIPT_NAME_BYTES - 1 bytes), to a place on it
 	 * if has_position. false: the player is gone, or leaves already. */
 	bool (*send)(void *ctx, uint64_t player, const char *map, bool has_position, int32_t x_mm,
 		int32_t y_mm);
+	/* The number of an item, 0: there is none of that name. */
+	uint32_t (*item)(void *ctx, const char *name);
+	/* How many of an item are in the player's bag; 0 where that is not known. */
+	uint32_t (*count_item)(void *ctx, uint64_t player, uint32_t item);
+	/* The number by which changes name a quest; UINT32_MAX: there is none of that name. */
+	uint32_t (*quest)(void *ctx, const char *name);
+	void (*quest_look)(void *ctx, uint64_t player, uint32_t quest, struct script_quest *out);
+	/* Keeps count changes of the player, asked for by that NPC: all or none. PENDING: the
+	 * answer comes by script_vm_resume of job, unless that is 0: then nobody waits for it. */
+	enum script_kept (*keep)(void *ctx, uint64_t npc, uint64_t player,
+		const struct script_change *changes, uint32_t count, uint32_t job);
+	/* Asks the player; the answer comes by script_vm_resume of job. false: the player is gone
+	 * or cannot take it. */
+	bool (*ask)(void *ctx, uint64_t npc, uint64_t player,
+		const struct script_question *question, uint32_t job);
 };
 
 /* script_watchdog: the one thread that ends overdue handlers, for all VMs of the process. Every
@@ -178,8 +276,23 @@ void script_vm_own(struct script_vm *vm);
  * handlers return SCRIPT_NO_HANDLER. */
 void script_vm_bind(struct script_vm *vm, uint32_t npc_index, uint64_t actor);
 
-/* Runs on_click(npc, player). The host has checked distance and rate. */
+/* Runs on_click(npc, player). The host has checked distance and rate. WAITING: ops.keep or ops.ask
+ * was called with the handler's job, which is resumed or cancelled later. A handler that ended with
+ * changes and without commit() had them kept by ops.keep with job 0. */
 enum script_result script_vm_click(struct script_vm *vm, uint32_t npc_index, uint64_t player);
+
+struct script_answer {
+	uint32_t choice;       /* of ops.ask: from 1; 0: none */
+	enum script_kept kept; /* of ops.keep */
+};
+
+/* Goes on with a handler that waits, under the time limit of a new call. NO_HANDLER: no such job
+ * waits (any more). */
+enum script_result script_vm_resume(
+	struct script_vm *vm, uint32_t job, const struct script_answer *answer);
+
+/* Ends it where it waits. A job that does not wait is fine. */
+void script_vm_cancel(struct script_vm *vm, uint32_t job);
 
 /* Runs on_tick(npc). */
 enum script_result script_vm_tick(struct script_vm *vm, uint32_t npc_index);
@@ -213,6 +326,10 @@ bool script_vm_text_pop(struct script_vm *vm, struct script_text *text);
 	X(SAYS,         "says",         COUNTER_SUM,   "dialogue lines sent to players")           \
 	X(SENDS,        "sends",        COUNTER_SUM,   "players sent to another map")              \
 	X(MOVES,        "moves",        COUNTER_SUM,   "walking intents set")                      \
+	X(ASKS,         "asks",         COUNTER_SUM,   "questions put to players")                 \
+	X(KEEPS,        "keeps",        COUNTER_SUM,   "handlers whose durable calls were asked to be kept") \
+	X(KEEPS_REFUSED, "keeps_refused", COUNTER_SUM, "... of which nothing was changed")         \
+	X(WAITING,      "waiting",      COUNTER_GAUGE, "handlers that wait for an answer or a commit") \
 	X(TEXTS_LOST,   "texts_lost",   COUNTER_SUM,   "log lines and errors dropped: the log thread was behind") \
 	X(SIGNALS,      "signals",      COUNTER_SUM,   "times the watchdog interrupted an overdue handler") \
 	X(EMERGENCIES,  "emergencies",  COUNTER_SUM,   "full collections forced by a refused allocation: a tick was long") \

@@ -17,6 +17,9 @@ static bool host_actor(void *ctx, uint64_t actor, struct script_actor *out)
 		out->x_mm = 3000;
 		out->y_mm = 4500;
 		out->kind = SCRIPT_ACTOR_PLAYER;
+		out->detailed = true;
+		out->level = 3;
+		out->gold = 40;
 		return true;
 	}
 	if (actor == 0 || actor > script_vm_npc_count(host->vm))
@@ -80,8 +83,62 @@ static bool host_send(
 	return player == TEST_PLAYER;
 }
 
-static const struct script_ops ops = {
-	host_actor, host_say, host_move, host_random, host_tick, host_place, host_send};
+static uint32_t host_item(void *ctx, const char *name)
+{
+	(void)ctx;
+	return strcmp(name, "gel") == 0 ? 7 : 0;
+}
+
+static uint32_t host_count_item(void *ctx, uint64_t player, uint32_t item)
+{
+	(void)ctx;
+	return player == TEST_PLAYER && item == 7 ? 12 : 0;
+}
+
+static uint32_t host_quest(void *ctx, const char *name)
+{
+	(void)ctx;
+	return strcmp(name, "wolves") == 0 ? 0 : UINT32_MAX;
+}
+
+static void host_quest_look(void *ctx, uint64_t player, uint32_t quest, struct script_quest *out)
+{
+	(void)player;
+	(void)quest;
+	*out = ((struct test_host *)ctx)->quest;
+}
+
+static enum script_kept host_keep(void *ctx, uint64_t npc, uint64_t player,
+	const struct script_change *changes, uint32_t count, uint32_t job)
+{
+	struct test_host *host = ctx;
+
+	assert_true(npc && player == TEST_PLAYER && count && count <= SCRIPT_CHANGES_MAX);
+	memcpy(host->change, changes, count * sizeof(*changes));
+	host->changes = count;
+	host->keeps++;
+	host->job = job;
+	return host->kept;
+}
+
+static bool host_ask(void *ctx, uint64_t npc, uint64_t player,
+	const struct script_question *question, uint32_t job)
+{
+	struct test_host *host = ctx;
+
+	(void)npc;
+	snprintf(host->said, sizeof(host->said), "%.*s", (int)question->text_bytes, question->text);
+	host->choices = question->choices;
+	snprintf(host->choice, sizeof(host->choice), "%s",
+		question->choice[question->choices - 1].text);
+	host->asks++;
+	host->job = job;
+	return host->asks_wait && player == TEST_PLAYER;
+}
+
+static const struct script_ops ops = {host_actor, host_say, host_move, host_random, host_tick,
+	host_place, host_send, host_item, host_count_item, host_quest, host_quest_look, host_keep,
+	host_ask};
 
 /* A test that failed could not stop its own: the next one does. */
 static struct test_host leftover;

@@ -17,6 +17,13 @@ struct test_host {
 	char said[SCRIPT_SAY_BYTES + 1];
 	char sent[SCRIPT_NAME_BYTES + 40]; /* map, has_position, x_mm, y_mm */
 	char error[SCRIPT_TEXT_BYTES];     /* of the last load */
+	/* It knows the item "gel" and the quest "wolves". */
+	struct script_quest quest;
+	enum script_kept kept; /* what it answers */
+	bool asks_wait;        /* questions reach the player */
+	uint32_t keeps, asks, job, changes, choices;
+	struct script_change change[SCRIPT_CHANGES_MAX]; /* [changes] of the last keep */
+	char choice[SCRIPT_CHOICE_BYTES + 1];            /* the last one of the last question */
 };
 
 /* Starts a watchdog and a VM. Fails the test when it cannot. */

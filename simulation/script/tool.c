@@ -1,5 +1,6 @@
 /* stormweir-script: checks and tries content without a server. A small map of its own stands in for
- * the shard: NPCs walk at 4 m/s in 20 ticks a second, and one player named Alice clicks. */
+ * the shard: NPCs walk at 4 m/s in 20 ticks a second, and one player named Alice clicks. She has
+ * what is asked of her, all is kept, and to each question she takes the first choice. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,8 +8,9 @@
 
 #include "simulation/script/api.h"
 
-#define PLAYER   1000000u /* the player's handle; an NPC's is its index + 1 */
-#define SPEED_MM 200      /* in a tick, at full length (127) */
+#define PLAYER    1000000u /* the player's handle; an NPC's is its index + 1 */
+#define SPEED_MM  200      /* in a tick, at full length (127) */
+#define NAMES_MAX 64u
 
 struct stage {
 	struct script_vm *vm;
@@ -16,6 +18,9 @@ struct stage {
 	uint64_t random;
 	struct script_actor actors[SCRIPT_NPCS_MAX];
 	struct script_actor player;
+	char names[NAMES_MAX][SCRIPT_NAME_BYTES]; /* of items and quests that were named */
+	uint32_t name_count;
+	uint32_t job; /* that waits; 0: none */
 };
 
 static bool stage_actor(void *ctx, uint64_t actor, struct script_actor *out)
@@ -80,8 +85,90 @@ static bool stage_send(
 	return player == PLAYER;
 }
 
-static const struct script_ops ops = {
-	stage_actor, stage_say, stage_move, stage_random, stage_tick, stage_place, stage_send};
+/* Every name is one of something: there is no game's data here. From 1; 0: too many. */
+static uint32_t name_number(struct stage *stage, const char *name)
+{
+	uint32_t i = 0;
+
+	if (strlen(name) >= SCRIPT_NAME_BYTES)
+		return 0;
+	while (i < stage->name_count && strcmp(stage->names[i], name) != 0)
+		i++;
+	if (i == NAMES_MAX)
+		return 0;
+	if (i == stage->name_count)
+		strcpy(stage->names[stage->name_count++], name);
+	return i + 1;
+}
+
+static uint32_t stage_item(void *ctx, const char *name)
+{
+	return name_number(ctx, name);
+}
+
+static uint32_t stage_count_item(void *ctx, uint64_t player, uint32_t item)
+{
+	(void)ctx;
+	(void)player;
+	(void)item;
+	return 1;
+}
+
+static uint32_t stage_quest(void *ctx, const char *name)
+{
+	uint32_t number = name_number(ctx, name);
+
+	return number ? number : UINT32_MAX;
+}
+
+static void stage_quest_look(void *ctx, uint64_t player, uint32_t quest, struct script_quest *out)
+{
+	(void)ctx;
+	(void)player;
+	(void)quest;
+	*out = (struct script_quest){.phase = SCRIPT_QUEST_NEW};
+}
+
+static enum script_kept stage_keep(void *ctx, uint64_t npc, uint64_t player,
+	const struct script_change *changes, uint32_t count, uint32_t job)
+{
+	static const char *const verbs[] = {
+		"takes", "gives", "gold", "experience", "begins", "advances", "completes"};
+	struct stage *stage = ctx;
+
+	(void)npc;
+	(void)player;
+	(void)job;
+	for (uint32_t i = 0; i < count; i++) {
+		const struct script_change *change = &changes[i];
+
+		printf("kept: %s", verbs[change->kind]);
+		if (change->what)
+			printf(" %s", stage->names[change->what - 1]);
+		if (change->amount)
+			printf(" %lld", (long long)change->amount);
+		printf("\n");
+	}
+	return SCRIPT_KEPT_OK;
+}
+
+static bool stage_ask(void *ctx, uint64_t npc, uint64_t player,
+	const struct script_question *question, uint32_t job)
+{
+	struct stage *stage = ctx;
+
+	printf("%s asks %s: %.*s\n", stage->actors[npc - 1].name,
+		player == PLAYER ? stage->player.name : "?", (int)question->text_bytes,
+		question->text);
+	for (uint32_t i = 0; i < question->choices; i++)
+		printf("  %u. %s\n", i + 1, question->choice[i].text);
+	stage->job = job;
+	return true;
+}
+
+static const struct script_ops ops = {stage_actor, stage_say, stage_move, stage_random, stage_tick,
+	stage_place, stage_send, stage_item, stage_count_item, stage_quest, stage_quest_look,
+	stage_keep, stage_ask};
 
 static void print_texts(struct script_vm *vm)
 {
@@ -189,6 +276,9 @@ static int try_npc(struct stage *stage, const char *path, const char *name, bool
 						  : script_vm_tick(stage->vm, npc);
 		struct script_actor *actor = &stage->actors[npc];
 
+		while (result == SCRIPT_WAITING)
+			result = script_vm_resume(
+				stage->vm, stage->job, &(struct script_answer){.choice = 1});
 		script_vm_gc(stage->vm);
 		print_texts(stage->vm);
 		if (result == SCRIPT_NO_HANDLER)
@@ -228,8 +318,12 @@ static int run(struct stage *stage, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	static struct stage stage = {
-		.random = 1, .player = {.name = "Alice", .kind = SCRIPT_ACTOR_PLAYER}};
+	static struct stage stage = {.random = 1,
+		.player = {.name = "Alice",
+			.kind = SCRIPT_ACTOR_PLAYER,
+			.detailed = true,
+			.level = 1,
+			.gold = 100}};
 	struct script_watchdog *watchdog;
 	struct script_config config;
 	int status;

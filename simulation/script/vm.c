@@ -89,14 +89,17 @@ int script_vm_new(struct script_vm **out, const struct script_config *config,
 		config->region ? NULL : aligned_alloc(64, (region_bytes + 63) & ~(size_t)63);
 	vm->region = config->region ? config->region : vm->own_region;
 	vm->npcs = calloc(SCRIPT_NPCS_MAX, sizeof(*vm->npcs));
-	if (!vm->region || !vm->npcs) {
+	vm->jobs = calloc(SCRIPT_JOBS_MAX, sizeof(*vm->jobs));
+	if (!vm->region || !vm->npcs || !vm->jobs) {
 		free(vm->own_region);
 		free(vm->npcs);
+		free(vm->jobs);
 		free(vm);
 		return -ENOMEM;
 	}
-	memset(vm->region, 0,
-		region_bytes); /* touched now, so that the shard takes no page fault */
+	/* touched now, so that the shard takes no page fault */
+	memset(vm->region, 0, region_bytes);
+	memset(vm->jobs, 0, SCRIPT_JOBS_MAX * sizeof(*vm->jobs));
 	vm->config = *config;
 	vm->ops = ops;
 	vm->ctx = ctx;
@@ -109,6 +112,7 @@ int script_vm_new(struct script_vm **out, const struct script_config *config,
 	vm->state = lua_newstate(script_alloc, vm);
 	vm->booting = false;
 	CHECK(vm->state && vm->strings_block);
+	vm->running = vm->state;
 	*(struct script_vm **)lua_getextraspace(vm->state) = vm;
 	lua_atpanic(vm->state, panic);
 	lua_pushcfunction(vm->state, open_sandbox);
@@ -130,19 +134,20 @@ void script_vm_free(struct script_vm *vm)
 	/* Nothing of Lua's outlives its arena: no need to close the state object by object. */
 	free(vm->own_region);
 	free(vm->npcs);
+	free(vm->jobs);
 	free(vm);
 }
 
 size_t script_vm_bytes(void)
 {
-	return sizeof(struct script_vm) + SCRIPT_NPCS_MAX * sizeof(struct script_npc_slot);
+	return sizeof(struct script_vm) + SCRIPT_NPCS_MAX * sizeof(struct script_npc_slot) +
+	       SCRIPT_JOBS_MAX * sizeof(struct script_job);
 }
 
 /* What a protected call works on. */
 struct call {
 	const char *path, *text;
 	size_t bytes;
-	uint64_t player;
 	int handler_ref, object_ref;
 };
 
@@ -166,9 +171,7 @@ static int run_handler(lua_State *state)
 
 	lua_rawgeti(state, LUA_REGISTRYINDEX, call->handler_ref);
 	lua_rawgeti(state, LUA_REGISTRYINDEX, call->object_ref);
-	if (call->player != HANDLE_NONE)
-		script_push_actor(state, call->player, UINT32_MAX);
-	lua_call(state, call->player != HANDLE_NONE ? 2 : 1, 0);
+	lua_call(state, 1, 0);
 	return 0;
 }
 
@@ -240,37 +243,31 @@ void script_vm_bind(struct script_vm *vm, uint32_t npc_index, uint64_t actor)
 	vm->npcs[npc_index].actor = actor;
 }
 
-static enum script_result run(struct script_vm *vm, enum script_context context, uint32_t npc_index,
-	int handler_ref, uint64_t player)
-{
-	const struct script_npc_slot *slot = &vm->npcs[npc_index];
-	struct call call = {
-		.player = player, .handler_ref = handler_ref, .object_ref = slot->object_ref};
-	enum script_result result;
-
-	if (handler_ref == LUA_NOREF || slot->actor == HANDLE_NONE)
-		return SCRIPT_NO_HANDLER;
-	vm->running_npc = npc_index;
-	vm->running_player = player;
-	result = protected_call(vm, context, run_handler, &call);
-	if (result != SCRIPT_OK)
-		script_text_push(vm, SCRIPT_TEXT_ERROR, result, vm->error, vm->error_bytes);
-	return result;
-}
-
 enum script_result script_vm_click(struct script_vm *vm, uint32_t npc_index, uint64_t player)
 {
 	CHECK(npc_index < vm->npc_count && player != HANDLE_NONE);
 	counter_add(&vm->values[SCRIPT_COUNT_CLICKS], 1);
-	return run(vm, SCRIPT_CONTEXT_NPC_CLICK, npc_index, vm->npcs[npc_index].click_ref, player);
+	return script_job_start(vm, npc_index, vm->npcs[npc_index].click_ref, player);
 }
 
 enum script_result script_vm_tick(struct script_vm *vm, uint32_t npc_index)
 {
+	const struct script_npc_slot *slot;
+	struct call call;
+	enum script_result result;
+
 	CHECK(npc_index < vm->npc_count);
 	counter_add(&vm->values[SCRIPT_COUNT_TICKS], 1);
-	return run(
-		vm, SCRIPT_CONTEXT_NPC_TICK, npc_index, vm->npcs[npc_index].tick_ref, HANDLE_NONE);
+	slot = &vm->npcs[npc_index];
+	if (slot->tick_ref == LUA_NOREF || slot->actor == HANDLE_NONE)
+		return SCRIPT_NO_HANDLER;
+	call = (struct call){.handler_ref = slot->tick_ref, .object_ref = slot->object_ref};
+	vm->running_npc = npc_index;
+	vm->running_player = HANDLE_NONE;
+	result = protected_call(vm, SCRIPT_CONTEXT_NPC_TICK, run_handler, &call);
+	if (result != SCRIPT_OK)
+		script_text_push(vm, SCRIPT_TEXT_ERROR, result, vm->error, vm->error_bytes);
+	return result;
 }
 
 void script_vm_gc(struct script_vm *vm)

@@ -32,6 +32,24 @@ struct script_npc_slot {
 	int object_ref, click_ref, tick_ref; /* LUA_NOREF: none */
 };
 
+/* A click handler under way: it runs on a Lua thread of its own, which waits where it calls ask or
+ * commit. */
+enum script_job_state { SCRIPT_JOB_FREE, SCRIPT_JOB_RUNS, SCRIPT_JOB_WAITS };
+
+struct script_job {
+	lua_State *thread; /* kept for the next handler; NULL: there is none yet */
+	int thread_ref;
+	uint64_t player;
+	uint32_t npc_index;
+	uint32_t generation; /* from 1; how often the place was used */
+	uint8_t state;       /* enum script_job_state */
+	bool committed;      /* commit() was called: it has had its one */
+	uint8_t asks;
+	uint8_t change_count;
+	struct script_change change[SCRIPT_CHANGES_MAX];
+	struct script_answer answer;
+};
+
 struct script_vm {
 	/* The shard writes, the watchdog reads. Odd while a handler runs. */
 	_Atomic uint64_t sequence;
@@ -47,6 +65,10 @@ struct script_vm {
 
 	/* The shard's own. */
 	lua_State *state;
+	lua_State *volatile running; /* the thread that runs, state or a job's */
+	struct script_job *job;      /* that runs; NULL: none */
+	struct script_job *jobs;     /* [SCRIPT_JOBS_MAX] */
+	uint32_t waiting;            /* of jobs */
 	const struct script_ops *ops;
 	void *ctx;
 	enum script_context context;
@@ -99,6 +121,9 @@ void script_disarm(struct script_vm *vm);
 /* The message handler of each protected call: writes message and traceback to vm->error. */
 int script_on_error(lua_State *state);
 
+/* The same for a thread that ended with an error, which is on top of its stack. */
+void script_on_thread_error(struct script_vm *vm, lua_State *thread);
+
 /* Calls under way. */
 int script_depth(struct script_vm *vm);
 
@@ -145,7 +170,10 @@ void script_sandbox_globals(lua_State *state);
 void script_readonly(lua_State *state, const char *name);
 
 extern const struct script_function script_lib_base[], script_lib_string[], script_lib_table[],
-	script_lib_utf8[], script_lib_pattern[], script_lib_api[], script_lib_math[];
+	script_lib_utf8[], script_lib_pattern[], script_lib_api[], script_lib_math[],
+	script_lib_keep[];
+/* lib_keep.c: methods of actors. */
+extern const struct script_function script_keep_methods[];
 
 /* lib_base.c: text of any value, without an address. Pushes a string. */
 void script_push_text(lua_State *state, int index);
@@ -162,6 +190,20 @@ bool script_is_text(const char *text, size_t bytes);
  */
 void script_actors_open(lua_State *state);
 void script_push_actor(lua_State *state, uint64_t actor, uint32_t npc_index);
+
+/* lib_actor.c: the player who clicked, as the first argument of one of its methods; else an error.
+ */
+uint64_t script_check_clicker(lua_State *state, struct script_vm *vm, int index, const char *call);
+/* ... any actor, HANDLE_NONE for an NPC that is not on the map, */
+uint64_t script_check_actor(lua_State *state, struct script_vm *vm, int index);
+/* ... and an NPC as the first argument of one of its own. */
+uint64_t script_check_npc(lua_State *state, struct script_vm *vm, const char *call);
+
+/* job.c */
+enum script_result script_job_start(
+	struct script_vm *vm, uint32_t npc_index, int handler_ref, uint64_t player);
+/* The number by which the host knows the running job. */
+uint32_t script_job_id(const struct script_vm *vm, const struct script_job *job);
 
 /* lib_api.c: ends the call if the running context may not use this one. */
 struct script_vm *script_check_call(lua_State *state, enum script_call call);

@@ -1,0 +1,188 @@
+/* Click handlers: each runs on a Lua thread of its own, so that it may wait. The thread is the
+ * engine's; content has no coroutines. */
+#include "simulation/script/vm.h"
+
+#include "common/check.h"
+#include "common/handle.h"
+
+/* A job's number: its place in the low bits, and how often the place was used. */
+#define PLACE_BITS 9u
+_Static_assert(SCRIPT_JOBS_MAX == 1u << PLACE_BITS, "a place fits");
+
+uint32_t script_job_id(const struct script_vm *vm, const struct script_job *job)
+{
+	return job->generation << PLACE_BITS | (uint32_t)(job - vm->jobs);
+}
+
+static struct script_job *find(struct script_vm *vm, uint32_t id)
+{
+	struct script_job *job = &vm->jobs[id & (SCRIPT_JOBS_MAX - 1)];
+
+	return id && job->state == SCRIPT_JOB_WAITS && script_job_id(vm, job) == id ? job : NULL;
+}
+
+static int new_thread(lua_State *state)
+{
+	struct script_job *job = lua_touserdata(state, 1);
+	lua_State *thread = lua_newthread(state);
+
+	job->thread_ref = luaL_ref(state, LUA_REGISTRYINDEX);
+	job->thread = thread;
+	return 0;
+}
+
+/* A place with a thread; of those the first, so that few are made. NULL: none is free, or there is
+ * no memory for its thread, which is *why. */
+static struct script_job *take(struct script_vm *vm, enum script_result *why)
+{
+	uint32_t place = 0;
+
+	while (place < SCRIPT_JOBS_MAX && vm->jobs[place].state != SCRIPT_JOB_FREE)
+		place++;
+	*why = SCRIPT_NO_ROOM;
+	if (place == SCRIPT_JOBS_MAX)
+		return NULL;
+	if (!vm->jobs[place].thread) {
+		lua_settop(vm->state, 0);
+		lua_pushcfunction(vm->state, new_thread);
+		lua_pushlightuserdata(vm->state, &vm->jobs[place]);
+		*why = SCRIPT_OVER_MEMORY;
+		if (lua_pcall(vm->state, 1, 0, 0) != LUA_OK)
+			return NULL;
+	}
+	return &vm->jobs[place];
+}
+
+static int ended(lua_State *state, int status, lua_KContext context)
+{
+	(void)state;
+	(void)status;
+	(void)context;
+	return 0;
+}
+
+/* The first function of a job's thread: what it pushes may need memory that is not there. */
+static int begin(lua_State *state)
+{
+	struct script_vm *vm = script_vm_of(state);
+	int handler_ref = (int)lua_tointeger(state, 1);
+
+	lua_rawgeti(state, LUA_REGISTRYINDEX, handler_ref);
+	lua_rawgeti(state, LUA_REGISTRYINDEX, vm->npcs[vm->running_npc].object_ref);
+	script_push_actor(state, vm->running_player, UINT32_MAX);
+	lua_callk(state, 2, 0, 0, ended);
+	return 0;
+}
+
+static void release(struct script_vm *vm, struct script_job *job)
+{
+	if (job->state == SCRIPT_JOB_WAITS)
+		vm->waiting--;
+	job->state = SCRIPT_JOB_FREE;
+	counter_put(&vm->values[SCRIPT_COUNT_WAITING], vm->waiting);
+}
+
+/* What it has asked for and not committed itself is kept now, and nobody waits for the answer. */
+static void keep(struct script_vm *vm, struct script_job *job)
+{
+	enum script_kept kept;
+
+	if (job->committed || !job->change_count)
+		return;
+	counter_add(&vm->values[SCRIPT_COUNT_KEEPS], 1);
+	kept = vm->ops->keep(vm->ctx, vm->npcs[job->npc_index].actor, job->player, job->change,
+		job->change_count, 0);
+	counter_add(&vm->values[SCRIPT_COUNT_KEEPS_REFUSED],
+		kept != SCRIPT_KEPT_OK && kept != SCRIPT_KEPT_PENDING);
+}
+
+static enum script_result go(struct script_vm *vm, struct script_job *job, int arguments)
+{
+	enum script_result result;
+	int status, results = 0;
+
+	if (job->state == SCRIPT_JOB_WAITS)
+		vm->waiting--;
+	job->state = SCRIPT_JOB_RUNS;
+	vm->running_npc = job->npc_index;
+	vm->running_player = job->player;
+	vm->job = job;
+	vm->running = job->thread;
+	script_watch_begin(vm, SCRIPT_CONTEXT_NPC_CLICK);
+	status = lua_resume(job->thread, vm->state, arguments, &results);
+	if (status == LUA_ERRRUN) /* what is out of memory has been told where it was refused */
+		script_on_thread_error(vm, job->thread);
+	script_watch_end(vm);
+	vm->running = vm->state;
+	vm->job = NULL;
+	result = status == LUA_YIELD ? SCRIPT_WAITING : script_result_of(vm, status);
+	counter_add(&vm->values[SCRIPT_COUNT_CALLS_OK + (unsigned)result], 1);
+	counter_put(&vm->values[SCRIPT_COUNT_MEMORY_BYTES], vm->arena.used_bytes);
+	counter_put(&vm->values[SCRIPT_COUNT_MEMORY_PEAK_BYTES], vm->arena.peak_bytes);
+	if (result == SCRIPT_WAITING) {
+		lua_pop(job->thread, results);
+		job->state = SCRIPT_JOB_WAITS;
+		vm->waiting++;
+		counter_put(&vm->values[SCRIPT_COUNT_WAITING], vm->waiting);
+		return result;
+	}
+	if (result == SCRIPT_OK) {
+		lua_settop(job->thread, 0);
+		keep(vm, job);
+	} else {
+		/* Not used again: an error that a hook raised leaves its thread without hooks, and
+		 * nothing could end the next handler on it. */
+		luaL_unref(vm->state, LUA_REGISTRYINDEX, job->thread_ref);
+		job->thread = NULL;
+		script_text_push(vm, SCRIPT_TEXT_ERROR, result, vm->error, vm->error_bytes);
+	}
+	release(vm, job);
+	return result;
+}
+
+enum script_result script_job_start(
+	struct script_vm *vm, uint32_t npc_index, int handler_ref, uint64_t player)
+{
+	enum script_result why;
+	struct script_job *job;
+
+	if (handler_ref == LUA_NOREF || vm->npcs[npc_index].actor == HANDLE_NONE)
+		return SCRIPT_NO_HANDLER;
+	job = take(vm, &why);
+	if (!job) {
+		counter_add(&vm->values[SCRIPT_COUNT_CALLS_OK + (unsigned)why], 1);
+		return why;
+	}
+	job->player = player;
+	job->npc_index = npc_index;
+	job->generation = job->generation % (UINT32_MAX >> PLACE_BITS) + 1;
+	job->committed = false;
+	job->asks = 0;
+	job->change_count = 0;
+	job->answer = (struct script_answer){0};
+	lua_pushcfunction(job->thread, begin);
+	lua_pushinteger(job->thread, handler_ref);
+	return go(vm, job, 1);
+}
+
+enum script_result script_vm_resume(
+	struct script_vm *vm, uint32_t id, const struct script_answer *answer)
+{
+	struct script_job *job = find(vm, id);
+
+	if (!job)
+		return SCRIPT_NO_HANDLER;
+	job->answer = *answer;
+	return go(vm, job, 0);
+}
+
+void script_vm_cancel(struct script_vm *vm, uint32_t id)
+{
+	struct script_job *job = find(vm, id);
+
+	if (!job)
+		return;
+	(void)lua_resetthread(job->thread);
+	lua_settop(job->thread, 0);
+	release(vm, job);
+}
