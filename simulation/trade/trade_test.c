@@ -411,6 +411,7 @@ static void each_end_has_its_name(void **state)
 		{TRADE_END_IDLE, OPEN, 'i', 0, {true, true}},
 		{TRADE_END_IDLE, OPEN, 'c', 0, {true, true}}, /* one has confirmed */
 		{TRADE_END_CHANGED, OPEN, 'u', 0, {true, true}},
+		{TRADE_END_CHANGED, OPEN, 'g', 0, {true, true}}, /* gold is spent */
 		{TRADE_END_UNAVAILABLE, UNDER_WAY, 'r', COMMIT_RESULT_UNAVAILABLE, {true, true}},
 		{TRADE_END_UNAVAILABLE, UNDER_WAY, 'r', COMMIT_RESULT_EXPIRED, {true, true}},
 		{TRADE_END_REFUSED, UNDER_WAY, 'r', COMMIT_RESULT_STALE, {true, true}},
@@ -463,6 +464,15 @@ static void each_end_has_its_name(void **state)
 			confirm(&t, ANN);
 			confirm(&t, BOB);
 			t.people[ANN].cache.pile[0].count--;
+			break;
+		case 'g':
+			offer(&t, BOB, TRADE_OFFER_GOLD, 0, 7);
+			confirm(&t, ANN);
+			t.people[BOB].cache.gold--;
+			assert_int_equal(confirm(&t, BOB), TRADE_REFUSAL_NOT_ENOUGH);
+			t.people[BOB].cache.gold++;
+			confirm(&t, BOB);
+			t.people[BOB].cache.gold--;
 			break;
 		case 'R':
 			tt_leave(&t, BOB);
