@@ -1,16 +1,23 @@
-/* Proves that a player cannot make two things of one, nor lose one to another's trick. Each way
- * that games of this kind have been robbed is a case here or where it says:
+// clang-format off
+/* Proves that a player cannot make two things of one, nor lose one to another's trick. Each way that games of
+ * this kind have been robbed is a case here or where it says:
  *
- *   leaving, a portal, a second client, death, before a trade is under way   trading_test: ends
- *   the same while it is under way, with every answer, before and after      whatever_the_answer
- *   an offer that changes as the other one confirms                          the_confirm_race
- *   what is offered is dropped, moved, worn or topped up what_is_offered_is_no_ones_yet two pick up
- * the same in one tick                                         one_of_two_gets_it a bag that is
- * full when what is under way has come                       a_bag_fills_once amounts below zero,
- * beyond what there is, beyond 32 and 64 bits          odd_amounts a trade in a battle
- * match/battle_test answers that are late, repeated, or nobody's belongings_test: odd answers all
- * of that at once, with any order of answers                           everything_at_once on the
- * real server, killed                                               tests/e2e/belongings.sh */
+ *   a trade is open, and one leaves, takes a portal, connects twice, dies   trading_test: ends_are_told
+ *   the same while it is under way, with every answer, before and after     whatever_the_answer
+ *   an answer for who has left, whose slot another one has                  a_stranger_in_the_slot
+ *   an answer of an earlier trade                                           an_answer_of_another_trade
+ *   an offer that changes as the other one confirms                         the_confirm_race
+ *   what is offered is dropped, moved, worn, or another lies there          what_is_offered_is_no_ones_yet
+ *   two pick up the same in one tick                                        one_of_two_gets_it
+ *   a stack of one too many                                                 a_stack_fills_to_the_brim
+ *   a bag that is full when what is under way has come                      a_bag_fills_once
+ *   amounts below zero, beyond what there is, beyond 32 and 64 bits         odd_amounts
+ *   a trade in a battle                                                     match/battle_test
+ *   answers that are late, repeated, or nobody's                            belongings_test: odd_answers_do_no_harm
+ *   messages for a map that was left                                        what_is_said_to_a_map_that_was_left
+ *   all of that at once, answered in any order                              dupes_crowd_test
+ *   on the real server, killed                                              tests/e2e/belongings.sh */
+// clang-format on
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -27,17 +34,14 @@
 #include "simulation/commit.h"
 #include "simulation/entity.h"
 #include "simulation/random.h"
-#include "simulation/testing.h"
+#include "simulation/testing_dupes.h"
 #include "simulation/trading.h"
 #include "simulation/transfer.h"
-
-enum { GEL = 1, CLUB = 10 };
-enum { ANN, BOB, CROWD = 8 };
 
 #define REFUSAL(name) SW__ACTION_REFUSAL__##name
 #define END(name)     SW__TRADE_END_REASON__END_##name
 
-static char folder[64];
+enum { GEL = DUPES_GEL, CLUB = DUPES_CLUB, ANN = DUPES_ANN, BOB = DUPES_BOB };
 
 static struct sim_map *map_of(const struct test_shard *t)
 {
@@ -49,134 +53,9 @@ static uint32_t slot_of(const struct test_shard *t, uint32_t client)
 	return test_slot_of(map_of(t), client);
 }
 
-static void begin(struct test_shard *t)
+static bool leaves(enum dupes_way way)
 {
-	test_init(t, 100, 2 * CROWD);
-	strcpy(t->config.simulation.content, folder);
-	t->config.maps[0].monsters = 1;
-	t->config.simulation.trade_idle_s = 5;
-	test_start(t, 1);
-}
-
-/* Ann has 20 gold, 5 gel in slot 0 and a club in 1; Bob 7 gold, and 4 gel in slot 9. */
-static void start(struct test_shard *t)
-{
-	begin(t);
-	test_give(t, ANN, 0, GEL, 5, 0);
-	test_give(t, ANN, 1, CLUB, 1, 501);
-	test_give(t, BOB, 9, GEL, 4, 0);
-	t->owned[ANN].gold = 20;
-	t->owned[BOB].gold = 7;
-	for (uint32_t i = ANN; i <= BOB; i++)
-		test_join(t, i, true, 50000 + (int32_t)i * 1000, 50000);
-	test_run(t, 200);
-}
-
-static void open_trade(struct test_shard *t)
-{
-	test_trade_ask(t, ANN, t->clients[BOB].actor_id);
-	test_run(t, 60);
-	test_trade_ask(t, BOB, t->clients[ANN].actor_id);
-	test_run(t, 60);
-	assert_int_equal(t->clients[ANN].trade_phase, SW__TRADE_PHASE__PHASE_OPEN);
-}
-
-/* Five gel and the club against seven gold, up to the commit. */
-static void agree(struct test_shard *t)
-{
-	open_trade(t);
-	test_trade_offer(t, ANN, TRADE_OFFER_ITEM, 0, 5);
-	test_trade_offer(t, ANN, TRADE_OFFER_ITEM, 1, 1);
-	test_trade_offer(t, BOB, TRADE_OFFER_GOLD, 0, 7);
-	test_run(t, 60);
-	test_trade_confirm(t, ANN, t->clients[ANN].trade_version);
-	test_trade_confirm(t, BOB, t->clients[BOB].trade_version);
-	test_run(t, 60);
-	assert_int_equal(t->clients[ANN].trade_phase, SW__TRADE_PHASE__PHASE_UNDER_WAY);
-	assert_int_equal(t->held_count, 1);
-}
-
-static int64_t of_all(const struct test_shard *t, uint32_t item, uint32_t clients)
-{
-	int64_t sum = 0;
-
-	for (uint32_t i = 0; i < clients; i++)
-		sum += item ? test_owns(t, i, item) : t->owned[i].gold;
-	return sum;
-}
-
-static int64_t on_the_ground(const struct test_shard *t, uint32_t item)
-{
-	const struct sim_map *m = map_of(t);
-	int64_t sum = 0;
-
-	for (uint32_t i = 0; i < m->loot_slots; i++)
-		if (m->loot[i].state == SIM_LOOT_LIES && m->loot[i].item == item)
-			sum += m->loot[i].count;
-	return sum;
-}
-
-/* Everybody has come again, nothing is under way: what the shard has and what clients were shown is
- * what is stored. */
-static void check_copies(struct test_shard *t, uint32_t clients, const char *what, uint64_t row)
-{
-	assert_int_equal(map_of(t)->trades.count, 0);
-	assert_int_equal(map_of(t)->commit_free_count, map_of(t)->commits_max);
-	for (uint32_t i = 0; i < clients; i++) {
-		const struct sim_bag *bag = &map_of(t)->bags[slot_of(t, i)];
-		const struct test_owned *o = &t->owned[i];
-
-		if (bag->busy[0] | bag->busy[1] | bag->commits)
-			fail_msg("%s %llu: something stays bound", what, (unsigned long long)row);
-		if (sim_player(map_of(t), slot_of(t, i))->gold != o->gold ||
-			t->clients[i].gold != o->gold)
-			fail_msg("%s %llu: %u has %lld gold, was shown %lld", what,
-				(unsigned long long)row, i, (long long)o->gold,
-				(long long)t->clients[i].gold);
-		for (uint32_t n = 0, at = 0; n < COMMIT_BAG_SLOTS; n++) {
-			int64_t want = 0;
-
-			if (at < o->slots && o->slot[at].slot == n)
-				want = o->slot[at++].count;
-			if (bag->stack[n].count != want || t->clients[i].stack_count[n] != want)
-				fail_msg("%s %llu: %u has %lld in slot %u, was shown %u", what,
-					(unsigned long long)row, i, (long long)want, n,
-					t->clients[i].stack_count[n]);
-		}
-	}
-}
-
-/* ---- ways to go ---- */
-
-enum way { STAYS, VANISHES, IS_REPLACED, GOES_TO_A_MAP, DIES, WAYS };
-
-static void go(struct test_shard *t, uint32_t client, enum way way)
-{
-	static const struct sim_spawn spawn = {.has_position = false};
-
-	switch (way) {
-	case VANISHES:
-		test_gone(t, client);
-		break;
-	case IS_REPLACED:
-		test_remove(t, client, SW_REASON_REPLACED);
-		break;
-	case GOES_TO_A_MAP:
-		assert_true(sim_player_transfer(map_of(t), slot_of(t, client), "cave", &spawn));
-		break;
-	case DIES:
-		if (sim_is_alive(map_of(t), slot_of(t, client)))
-			sim_hurt(map_of(t), SIM_NONE, slot_of(t, client), 100000);
-		break;
-	case STAYS:
-	case WAYS:
-		break;
-	}
-}
-
-static bool leaves(enum way way)
-{
-	return way == VANISHES || way == IS_REPLACED || way == GOES_TO_A_MAP;
+	return way == DUPES_VANISHES || way == DUPES_IS_REPLACED || way == DUPES_GOES_TO_A_MAP;
 }
 
 /* One or both go in every way while the trade is under way, and the answer, each of them, comes
@@ -190,21 +69,21 @@ static void whatever_the_answer(void **state)
 	enum { RESULTS = sizeof(results) / sizeof(results[0]), ORDERS = 3, WHO = 3 };
 
 	(void)state;
-	for (uint32_t row = 0; row < WAYS * RESULTS * ORDERS * WHO; row++) {
-		enum way way = row % WAYS;
-		enum commit_result result = results[row / WAYS % RESULTS];
-		uint32_t order = row / WAYS / RESULTS % ORDERS;
-		uint32_t who = row / WAYS / RESULTS / ORDERS; /* 2: both */
+	for (uint32_t row = 0; row < DUPES_WAYS * RESULTS * ORDERS * WHO; row++) {
+		enum dupes_way way = row % DUPES_WAYS;
+		enum commit_result result = results[row / DUPES_WAYS % RESULTS];
+		uint32_t order = row / DUPES_WAYS / RESULTS % ORDERS;
+		uint32_t who = row / DUPES_WAYS / RESULTS / ORDERS; /* 2: both */
 		struct test_shard t;
 
-		start(&t);
+		dupes_start(&t);
 		t.hold_commits = true;
-		agree(&t);
+		dupes_agree(&t);
 		if (!order)
 			test_answer_commit(&t, 0, result);
 		for (uint32_t i = ANN; i <= BOB; i++)
 			if (who == i || who == 2)
-				go(&t, i, way);
+				dupes_go(&t, i, way);
 		test_run(&t, order == 2 ? SIM_COMMIT_WAIT_S * 1000 + 300 : 200);
 		if (order)
 			test_answer_commit(&t, 0, result);
@@ -225,14 +104,120 @@ static void whatever_the_answer(void **state)
 					t.clients[i].trade_end);
 		}
 		test_run(&t, 400);
-		check_copies(&t, 2, "row", row);
+		dupes_check(&t, 2, "row", row);
 		assert_int_equal(t.owned[ANN].gold, result == COMMIT_RESULT_OK ? 27 : 20);
 		assert_int_equal(test_owns(&t, BOB, CLUB), result == COMMIT_RESULT_OK ? 1 : 0);
-		assert_int_equal(of_all(&t, 0, 2), 27);
-		assert_int_equal(of_all(&t, GEL, 2), 9);
-		assert_int_equal(of_all(&t, CLUB, 2), 1);
+		assert_int_equal(dupes_of_all(&t, 0, 2), 27);
+		assert_int_equal(dupes_of_all(&t, GEL, 2), 9);
+		assert_int_equal(dupes_of_all(&t, CLUB, 2), 1);
 		test_end(&t);
 	}
+}
+
+/* The answer comes when somebody else has the slot of who left: it is not his trade. */
+static void a_stranger_in_the_slot(void **state)
+{
+	(void)state;
+	for (uint32_t who = ANN; who <= BOB; who++) {
+		uint32_t slot, stranger = 2;
+		struct test_shard t;
+		int64_t gold;
+
+		dupes_start(&t);
+		t.hold_commits = true;
+		dupes_agree(&t);
+		slot = slot_of(&t, who);
+		test_gone(&t, who);
+		test_run(&t, SIM_COMMIT_WAIT_S * 1000 + 300);
+		assert_int_equal(t.left, 1);
+		for (;; stranger++) { /* slots are given in turn */
+			test_join(&t, stranger, true, 50000, 50000);
+			test_run(&t, 100);
+			if (slot_of(&t, stranger) == slot)
+				break;
+			test_gone(&t, stranger);
+			test_run(&t, 100);
+		}
+		assert_int_equal(t.held_count, 1);
+		gold = sim_player(map_of(&t), slot)->gold;
+		test_move_item(&t, stranger, 0, 1, 0); /* he has nothing, and nothing is bound */
+		test_answer_commit(&t, 0, COMMIT_RESULT_OK);
+		test_run(&t, 300);
+		assert_int_equal(t.clients[stranger].refused_reason, REFUSAL(EMPTY_SLOT));
+		assert_int_equal(t.clients[stranger].trade_ends, 0);
+		assert_int_equal(map_of(&t)->bags[slot].commits, 0);
+		assert_int_equal(sim_player(map_of(&t), slot)->gold, gold);
+		for (uint32_t n = 0; n < COMMIT_BAG_SLOTS; n++)
+			assert_int_equal(map_of(&t)->bags[slot].stack[n].count, 0);
+		assert_int_equal(t.clients[!who].trade_end, END(DONE));
+		assert_int_equal(map_of(&t)->trades.count, 0);
+		test_end(&t);
+	}
+}
+
+/* The answer of an earlier trade comes again, while another one in its place is under way; and one
+ * that differs in anything is nobody's. */
+static void an_answer_of_another_trade(void **state)
+{
+	struct msg_commit_result answer = {.result = COMMIT_RESULT_OK, .gold = {999, 999}};
+	struct msg_commit first;
+	struct msg message[3];
+	struct test_shard t;
+	uint64_t stale;
+
+	(void)state;
+	dupes_start(&t);
+	t.hold_commits = true;
+	dupes_agree(&t);
+	first = t.last_commit.commit;
+	test_answer_commit(&t, 0, COMMIT_RESULT_UNAVAILABLE);
+	test_run(&t, 100);
+	assert_int_equal(t.clients[ANN].trade_end, END(UNAVAILABLE));
+	dupes_agree(&t);
+	assert_int_not_equal(first.request[1], t.last_commit.commit.request[1]);
+	stale = test_counter(&t, SIM_COMMITS_STALE);
+	for (uint32_t i = 0; i < 3; i++) {
+		const struct msg_commit *now = &t.last_commit.commit;
+
+		answer.request[0] = i == 1 ? now->request[0] ^ 1 : now->request[0];
+		answer.request[1] = i == 2   ? now->request[1] ^ 1ull << 32
+				    : i == 1 ? now->request[1]
+					     : first.request[1];
+		memcpy(msg_begin(message, MSG_COMMIT_RESULT, 0, sizeof(answer)), &answer,
+			sizeof(answer));
+		assert_true(msg_ring_push(t.links.from_world, message));
+		test_run(&t, 100);
+		assert_int_equal(test_counter(&t, SIM_COMMITS_STALE), stale + i + 1);
+		assert_int_equal(t.clients[ANN].trade_ends, 1);
+	}
+	test_answer_commit(&t, 0, COMMIT_RESULT_OK);
+	test_run(&t, 200);
+	assert_int_equal(t.clients[ANN].trade_end, END(DONE));
+	dupes_check(&t, 2, "row", 0);
+	test_end(&t);
+}
+
+/* Who leaves an open trade and has something else under way is waited for; the other one hears at
+ * once, and by the right name. */
+static void who_leaves_with_something_under_way(void **state)
+{
+	struct test_shard t;
+
+	(void)state;
+	dupes_start(&t);
+	dupes_open_trade(&t);
+	t.hold_commits = true;
+	test_move_item(&t, BOB, 9, 10, 0);
+	test_run(&t, 60);
+	assert_int_equal(t.held_count, 1);
+	test_gone(&t, BOB);
+	test_run(&t, 60);
+	assert_int_equal(t.left, 0);
+	assert_int_equal(t.clients[ANN].trade_end, END(LEFT));
+	test_answer_commit(&t, 0, COMMIT_RESULT_OK);
+	test_run(&t, 60);
+	assert_int_equal(t.left, 1);
+	test_end(&t);
 }
 
 /* ---- confirmations ---- */
@@ -249,9 +234,9 @@ static void the_confirm_race(void **state)
 		struct test_shard t;
 		uint32_t version;
 
-		start(&t);
+		dupes_start(&t);
 		t.hold_commits = true;
-		open_trade(&t);
+		dupes_open_trade(&t);
 		test_trade_offer(&t, ANN, TRADE_OFFER_ITEM, 1, 1);
 		test_trade_offer(&t, BOB, TRADE_OFFER_GOLD, 0, 7);
 		test_run(&t, 60);
@@ -298,9 +283,9 @@ static void what_is_offered_is_no_ones_yet(void **state)
 		bool after = row & 1; /* both have confirmed; else before */
 		struct test_shard t;
 
-		start(&t);
+		dupes_start(&t);
 		t.hold_commits = true;
-		open_trade(&t);
+		dupes_open_trade(&t);
 		test_trade_offer(&t, ANN, TRADE_OFFER_ITEM, 0, row / 2 == 4 ? 1 : 5);
 		test_trade_offer(&t, ANN, TRADE_OFFER_ITEM, 1, 1);
 		test_trade_offer(&t, BOB, TRADE_OFFER_GOLD, 0, 7);
@@ -339,8 +324,140 @@ static void what_is_offered_is_no_ones_yet(void **state)
 		assert_int_equal(test_owns(&t, BOB, CLUB), 0);
 		assert_int_equal(test_owns(&t, BOB, GEL), 4);
 		assert_int_equal(t.owned[BOB].gold, 7);
-		assert_int_equal(of_all(&t, GEL, 2) + on_the_ground(&t, GEL), 9);
-		assert_int_equal(of_all(&t, CLUB, 2) + on_the_ground(&t, CLUB), 1);
+		assert_int_equal(dupes_of_all(&t, GEL, 2) + dupes_on_the_ground(&t, GEL), 9);
+		assert_int_equal(dupes_of_all(&t, CLUB, 2) + dupes_on_the_ground(&t, CLUB), 1);
+		test_end(&t);
+	}
+}
+
+/* A player has so many changes under way and no more: a trade waits for its turn, and is called off
+ * as any other. */
+static void a_trade_waits_for_its_turn(void **state)
+{
+	(void)state;
+	for (uint32_t who = ANN; who <= BOB; who++) {
+		struct test_shard t;
+
+		dupes_start(&t);
+		for (uint32_t i = 0; i < SIM_COMMITS_PLAYER; i++) { /* things to move */
+			test_move_item(&t, ANN, 0, 20 + i, 1);
+			test_run(&t, 100);
+			test_move_item(&t, BOB, 9, 20 + i, 1);
+			test_run(&t, 100);
+		}
+		dupes_open_trade(&t);
+		test_trade_offer(&t, ANN, TRADE_OFFER_ITEM, 1, 1);
+		test_trade_offer(&t, BOB, TRADE_OFFER_GOLD, 0, 7);
+		test_run(&t, 60);
+		t.hold_commits = true;
+		for (uint32_t i = 0; i < SIM_COMMITS_PLAYER; i++) {
+			test_move_item(&t, who, 20 + i, 40 + i, 1);
+			test_run(&t, 60);
+		}
+		assert_int_equal(t.held_count, SIM_COMMITS_PLAYER);
+		test_trade_confirm(&t, ANN, t.clients[ANN].trade_version);
+		test_trade_confirm(&t, BOB, t.clients[BOB].trade_version);
+		test_run(&t, 200);
+		assert_int_equal(t.held_count, SIM_COMMITS_PLAYER);
+		assert_int_equal(t.clients[ANN].trade_phase, SW__TRADE_PHASE__PHASE_OPEN);
+		test_answer_commit(&t, 0, COMMIT_RESULT_OK);
+		test_run(&t, 60);
+		assert_int_equal(t.held_count, SIM_COMMITS_PLAYER);
+		assert_int_equal(t.last_commit.commit.reason, COMMIT_REASON_TRADE);
+		test_answer_commits(&t, COMMIT_RESULT_OK, true);
+		test_run(&t, 200);
+		assert_int_equal(t.clients[BOB].trade_end, END(DONE));
+		dupes_check(&t, 2, "who", who);
+		test_end(&t);
+	}
+}
+
+/* ---- maps that were left ---- */
+
+/* Each thing that one says to a map, with the stay of the map before: refused by name, counted, and
+ * nothing has changed. With the right one all of it is taken. */
+static void what_is_said_to_a_map_that_was_left(void **state)
+{
+	static const uint8_t types[] = {SW_MSG_CLICK, SW_MSG_ATTACK, SW_MSG_PICK_UP,
+		SW_MSG_MOVE_ITEM, SW_MSG_DROP_ITEM, SW_MSG_TRADE_REQUEST, SW_MSG_TRADE_OFFER,
+		SW_MSG_TRADE_CONFIRM, SW_MSG_TRADE_CANCEL, SW_MSG_CARD_PICK};
+	const struct msg_player_join join = {
+		.map = "meadow", .has_position = 1, .x_mm = 50000, .y_mm = 50000, .stay = 3};
+
+	(void)state;
+	for (uint32_t row = 0; row < 2 * sizeof(types); row++) {
+		uint8_t type = types[row / 2];
+		bool right = row & 1;
+		struct test_shard t;
+		struct test_client *ann;
+		uint32_t version;
+
+		dupes_begin(&t);
+		ann = &t.clients[ANN];
+		test_give(&t, ANN, 0, GEL, 5, 0);
+		test_join_as(&t, ANN, &join);
+		test_join(&t, BOB, true, 51000, 50000);
+		test_run(&t, 200);
+		if (type == SW_MSG_PICK_UP) {
+			test_drop_item(&t, ANN, 0, 1);
+			test_run(&t, 200);
+		}
+		if (type >= SW_MSG_TRADE_OFFER && type <= SW_MSG_TRADE_CANCEL) {
+			dupes_open_trade(&t);
+			test_trade_offer(&t, ANN, TRADE_OFFER_ITEM, 0, 1);
+			test_run(&t, 60);
+		}
+		version = ann->trade_version;
+		t.commits = 0;
+		if (!right)
+			ann->stay = 2;
+		switch (type) {
+		case SW_MSG_CLICK:
+			test_click(&t, ANN, t.clients[BOB].actor_id);
+			break;
+		case SW_MSG_ATTACK:
+			test_attack(&t, ANN, t.clients[BOB].actor_id);
+			break;
+		case SW_MSG_PICK_UP:
+			test_pick_up(&t, ANN, ann->loot_seen);
+			break;
+		case SW_MSG_MOVE_ITEM:
+			test_move_item(&t, ANN, 0, 5, 1);
+			break;
+		case SW_MSG_DROP_ITEM:
+			test_drop_item(&t, ANN, 0, 1);
+			break;
+		case SW_MSG_TRADE_REQUEST:
+			test_trade_ask(&t, ANN, t.clients[BOB].actor_id);
+			break;
+		case SW_MSG_TRADE_OFFER:
+			test_trade_offer(&t, ANN, TRADE_OFFER_ITEM, 0, 2);
+			break;
+		case SW_MSG_TRADE_CONFIRM:
+			test_trade_confirm(&t, ANN, version);
+			break;
+		case SW_MSG_TRADE_CANCEL:
+			test_trade_cancel(&t, ANN);
+			break;
+		default:
+			test_pick(&t, ANN, 1, 1);
+		}
+		ann->stay = 3;
+		test_run(&t, 200);
+		if ((ann->refused_reason == REFUSAL(LEFT_MAP)) != !right ||
+			(!right && (ann->refused_action != type || ann->refusals != 1)))
+			fail_msg("type %#x: %u refusals, the last %u of %#x", type, ann->refusals,
+				ann->refused_reason, ann->refused_action);
+		assert_int_equal(test_counter(&t, SIM_PACKETS_LEFT_MAP), !right);
+		if (!right) {
+			assert_int_equal(t.commits, 0);
+			assert_int_equal(ann->trade_version, version);
+			assert_int_equal(ann->trade_ends, 0);
+			assert_false(ann->trade_confirmed);
+			assert_int_equal(map_of(&t)->trades.count, version ? 1 : 0);
+		} else if (type >= SW_MSG_PICK_UP && type <= SW_MSG_TRADE_CANCEL) {
+			assert_int_equal(ann->refusals, 0);
+		}
 		test_end(&t);
 	}
 }
@@ -357,7 +474,7 @@ static void one_of_two_gets_it(void **state)
 		uint32_t first = row & 1, second = first ^ 1, id;
 		struct test_shard t;
 
-		start(&t);
+		dupes_start(&t);
 		test_drop_item(&t, ANN, 1, 0);
 		test_run(&t, 200);
 		id = t.clients[BOB].loot_seen;
@@ -375,13 +492,37 @@ static void one_of_two_gets_it(void **state)
 		test_run(&t, 60);
 		test_answer_commit(&t, 0, result);
 		test_run(&t, 200);
-		assert_int_equal(of_all(&t, CLUB, 2) + on_the_ground(&t, CLUB), 1);
+		assert_int_equal(dupes_of_all(&t, CLUB, 2) + dupes_on_the_ground(&t, CLUB), 1);
 		assert_int_equal(test_owns(&t, first, CLUB), result == COMMIT_RESULT_OK);
 		t.hold_commits = false;
 		test_pick_up(&t, second, id);
 		test_run(&t, 200);
 		assert_int_equal(test_owns(&t, second, CLUB), result != COMMIT_RESULT_OK);
-		assert_int_equal(of_all(&t, CLUB, 2) + on_the_ground(&t, CLUB), 1);
+		assert_int_equal(dupes_of_all(&t, CLUB, 2) + dupes_on_the_ground(&t, CLUB), 1);
+		test_end(&t);
+	}
+}
+
+/* A stack takes what it has room for, to the last, and what is one more goes elsewhere. */
+static void a_stack_fills_to_the_brim(void **state)
+{
+	(void)state;
+	for (uint32_t more = 0; more < 2; more++) {
+		struct test_shard t;
+
+		dupes_begin(&t);
+		test_give(&t, ANN, 0, GEL, 2 + more, 0);
+		test_give(&t, BOB, 0, GEL, 48, 0);
+		test_join(&t, ANN, true, 50000, 50000);
+		test_join(&t, BOB, true, 51000, 50000);
+		test_run(&t, 200);
+		test_drop_item(&t, ANN, 0, 0);
+		test_run(&t, 200);
+		test_pick_up(&t, BOB, t.clients[BOB].loot_seen);
+		test_run(&t, 200);
+		assert_int_equal(t.clients[BOB].stack_count[0], more ? 48 : 50);
+		assert_int_equal(t.clients[BOB].stack_count[1], more ? 3 : 0);
+		dupes_check(&t, 2, "more", more);
 		test_end(&t);
 	}
 }
@@ -393,7 +534,7 @@ static void a_bag_fills_once(void **state)
 	struct test_shard t;
 
 	(void)state;
-	begin(&t);
+	dupes_begin(&t);
 	for (uint32_t slot = 0; slot < COMMIT_BAG_SLOTS - 1; slot++)
 		test_give(&t, BOB, slot, CLUB, 1, 1000 + slot);
 	test_give(&t, ANN, 0, CLUB, 1, 501);
@@ -422,7 +563,7 @@ static void a_bag_fills_once(void **state)
 	test_answer_commits(&t, COMMIT_RESULT_OK, false);
 	test_run(&t, 100);
 	assert_int_equal(test_owns(&t, BOB, CLUB), COMMIT_BAG_SLOTS);
-	assert_int_equal(on_the_ground(&t, CLUB), 1);
+	assert_int_equal(dupes_on_the_ground(&t, CLUB), 1);
 	test_end(&t);
 }
 
@@ -454,8 +595,8 @@ static void odd_amounts(void **state)
 	uint32_t version;
 
 	(void)state;
-	start(&t);
-	open_trade(&t);
+	dupes_start(&t);
+	dupes_open_trade(&t);
 	version = t.clients[ANN].trade_version;
 	for (size_t i = 0; i < sizeof(offers) / sizeof(offers[0]); i++) {
 		test_trade_offer(&t, ANN, offers[i].kind, offers[i].slot, offers[i].amount);
@@ -478,9 +619,9 @@ static void odd_amounts(void **state)
 	test_end(&t);
 
 	/* Nobody comes to own more than can be counted. */
-	start(&t);
+	dupes_start(&t);
 	sim_player(map_of(&t), slot_of(&t, BOB))->gold = INT64_MAX - 10;
-	open_trade(&t);
+	dupes_open_trade(&t);
 	test_trade_offer(&t, ANN, TRADE_OFFER_GOLD, 0, 11);
 	test_run(&t, 60);
 	test_trade_confirm(&t, ANN, t.clients[ANN].trade_version);
@@ -490,207 +631,22 @@ static void odd_amounts(void **state)
 	test_end(&t);
 }
 
-/* ---- everybody at once ---- */
-
-static void act(struct test_shard *t, uint32_t who, uint64_t *random)
-{
-	const struct test_client *c = &t->clients[who];
-	uint32_t other = sim_random_below(random, CROWD), from = sim_random_below(random, 10);
-
-	switch (sim_random_below(random, 16)) {
-	case 0:
-	case 1:
-		test_trade_ask(t, who, t->clients[other].actor_id);
-		break;
-	case 2:
-	case 3:
-		test_trade_ask(t, who, c->trade_partner);
-		break;
-	case 4:
-	case 5:
-		test_trade_offer(t, who, TRADE_OFFER_ITEM, from, 1 + sim_random_below(random, 3));
-		break;
-	case 6:
-		test_trade_offer(t, who, TRADE_OFFER_GOLD, 0, sim_random_below(random, 40));
-		break;
-	case 7:
-		if (!sim_random_below(random, 4))
-			test_trade_cancel(t, who);
-		break;
-	case 8:
-		if (!sim_random_below(random, 3))
-			test_drop_item(t, who, from, sim_random_below(random, 4));
-		break;
-	case 9:
-		test_pick_up(t, who, t->clients[other].loot_seen);
-		break;
-	case 10:
-		test_move_item(t, who, from,
-			sim_random_below(random, 6) ? sim_random_below(random, 12)
-						    : COMMIT_EQUIP_FIRST,
-			sim_random_below(random, 4));
-		break;
-	default:
-		test_trade_confirm(t, who, c->trade_version);
-	}
-}
-
-/* Whether an earlier one is of the same character: the database keeps their order. */
-static bool waits_for_another(const struct test_shard *t, uint32_t index)
-{
-	const uint64_t *mine = t->held[index].commit.character_id;
-
-	for (uint32_t i = 0; i < index; i++)
-		for (uint32_t a = 0; a < 2; a++)
-			for (uint32_t b = 0; b < 2; b++)
-				if (mine[a] && mine[a] == t->held[i].commit.character_id[b])
-					return true;
-	return false;
-}
-
-static void answer_some(struct test_shard *t, uint64_t *random)
-{
-	static const enum commit_result results[] = {COMMIT_RESULT_OK, COMMIT_RESULT_OK,
-		COMMIT_RESULT_OK, COMMIT_RESULT_OK, COMMIT_RESULT_UNAVAILABLE,
-		COMMIT_RESULT_EXPIRED, COMMIT_RESULT_STALE, COMMIT_RESULT_SLOT_TAKEN};
-
-	for (uint32_t n = sim_random_below(random, 4); n && t->held_count; n--) {
-		uint32_t index = sim_random_below(random, t->held_count);
-		enum commit_result result = results[sim_random_below(random, 8)];
-
-		if (result != COMMIT_RESULT_OK || !waits_for_another(t, index))
-			test_answer_commit(t, index, result);
-	}
-}
-
-static void come_to_rest(struct test_shard *t)
-{
-	for (uint32_t turn = 0; turn < 4; turn++) {
-		test_answer_commits(t, COMMIT_RESULT_OK, false);
-		test_run(t, 300);
-	}
-	t->hold_commits = false;
-	test_run(t, 6000); /* open trades end of idling, the dead are back */
-	for (uint32_t i = 0; i < CROWD; i++)
-		if (!t->clients[i].here)
-			test_join(t, i, true, 50000, 50000);
-	test_run(t, 500);
-}
-
-static uint64_t play(uint64_t seed, uint64_t *done, uint64_t *given_up)
-{
-	uint64_t random = seed, hash = 0;
-	uint32_t gone_tick[CROWD] = {0};
-	struct test_shard t;
-
-	begin(&t);
-	t.hold_commits = true;
-	for (uint32_t i = 0; i < CROWD; i++) {
-		t.owned[i].gold = 100;
-		for (uint32_t slot = 0; slot < 8; slot++)
-			test_give(&t, i, slot, slot % 2 ? CLUB : GEL, slot % 2 ? 1 : 7,
-				slot % 2 ? 1 + 100 * i + slot : 0);
-		test_join(&t, i, true, 50000 + (int32_t)i * 300, 50000);
-	}
-	test_run(&t, 200);
-	for (uint32_t tick = 0; tick < 500; tick++) {
-		for (uint32_t n = 0; n < 8; n++) {
-			uint32_t who = sim_random_below(&random, CROWD);
-
-			if (!t.clients[who].here) {
-				/* its peer comes again when the old one is off the map */
-				if (tick > gone_tick[who] + 64 && !sim_random_below(&random, 6))
-					test_join(&t, who, true, 50000, 50000);
-			} else if (t.clients[who].joins && !sim_random_below(&random, 250)) {
-				enum way way = VANISHES + sim_random_below(&random, 4);
-
-				go(&t, who, way);
-				t.clients[who].here = way == DIES;
-				gone_tick[who] = tick;
-			} else {
-				act(&t, who, &random);
-			}
-		}
-		test_run(&t, 50);
-		/* at times the database is silent for longer than the shard waits */
-		if (tick / 80 % 3 != 2 && t.held_count)
-			answer_some(&t, &random);
-		if (t.held_count > TEST_HELD_MAX - 16)
-			test_answer_commits(&t, COMMIT_RESULT_OK, sim_random_below(&random, 2));
-		/* so that nothing on the ground grows old */
-		for (uint32_t i = 0; i < map_of(&t)->loot_slots; i++)
-			map_of(&t)->loot[i].expires_beat = map_of(&t)->beat + 1200;
-		hash = hash * 31 + sim_shard_hash(t.shard);
-	}
-	come_to_rest(&t);
-	check_copies(&t, CROWD, "seed", seed);
-	if (of_all(&t, 0, CROWD) != 100 * CROWD ||
-		of_all(&t, GEL, CROWD) + on_the_ground(&t, GEL) != 28 * CROWD ||
-		of_all(&t, CLUB, CROWD) + on_the_ground(&t, CLUB) != 4 * CROWD)
-		fail_msg("seed %llu: something appeared or vanished", (unsigned long long)seed);
-	*done += test_counter(&t, SIM_TRADE_DONE);
-	*given_up += test_counter(&t, SIM_COMMITS_GIVEN_UP);
-	test_end(&t);
-	return hash;
-}
-
-static void everything_at_once(void **state)
-{
-	uint64_t done = 0, given_up = 0;
-
-	(void)state;
-	for (uint64_t seed = 1; seed <= 40; seed++)
-		play(seed, &done, &given_up);
-	printf("seeds 1 to 40: %llu trades carried out, %llu commits given up\n",
-		(unsigned long long)done, (unsigned long long)given_up);
-	assert_true(done > 20);
-	assert_true(given_up > 20);
-}
-
-static void the_same_again(void **state)
-{
-	uint64_t done = 0, given_up = 0;
-
-	(void)state;
-	assert_true(play(3, &done, &given_up) == play(3, &done, &given_up));
-}
-
-static int make_folder(void **state)
-{
-	(void)state;
-	strcpy(folder, "/tmp/sw-dupes-XXXXXX");
-	if (!mkdtemp(folder))
-		return -1;
-	test_write(folder, "items.yaml",
-		"items:\n  - {number: 1, name: gel, stack_max: 50}\n"
-		"  - {number: 10, name: club, slot: weapon, attack: 3, range_mm: 2000, "
-		"cooldown_ms: "
-		"900}\n");
-	return 0;
-}
-
-static int remove_folder(void **state)
-{
-	char path[128];
-
-	(void)state;
-	snprintf(path, sizeof(path), "%s/items.yaml", folder);
-	unlink(path);
-	return rmdir(folder);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(whatever_the_answer),
+		cmocka_unit_test(a_stranger_in_the_slot),
+		cmocka_unit_test(an_answer_of_another_trade),
+		cmocka_unit_test(who_leaves_with_something_under_way),
 		cmocka_unit_test(the_confirm_race),
 		cmocka_unit_test(what_is_offered_is_no_ones_yet),
+		cmocka_unit_test(a_trade_waits_for_its_turn),
+		cmocka_unit_test(what_is_said_to_a_map_that_was_left),
 		cmocka_unit_test(one_of_two_gets_it),
+		cmocka_unit_test(a_stack_fills_to_the_brim),
 		cmocka_unit_test(a_bag_fills_once),
 		cmocka_unit_test(odd_amounts),
-		cmocka_unit_test(everything_at_once),
-		cmocka_unit_test(the_same_again),
 	};
 
-	return cmocka_run_group_tests(tests, make_folder, remove_folder);
+	return cmocka_run_group_tests(tests, dupes_make_folder, dupes_remove_folder);
 }

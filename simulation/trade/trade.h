@@ -1,17 +1,19 @@
+// clang-format off
 /* trade: two players of one map exchange items and gold, at once or not at all (R12).
  *
  * Pure: no clock, no ring, no allocation. Time is the map's beat; what players own, where they
  * stand and what they are told is the caller's (struct trade_ops). One thread.
  *
- *   asked       one asked the other. Asking each other is accepting; the one who was asked may
- * cancel (DECLINED), ask somebody else (declines, too), or be asked by others meanwhile: they are
- * refused. Nobody is in two trades. open        each offers piles of its bag (slot and count) and
- * gold, and takes them back. Each change raises the version and clears both confirmations.
- * Confirming names the version that one saw, so that nobody agrees to what was changed under his
- * hand. under way   both have confirmed: one commit of both characters (common/commit.h) was handed
- * to the world thread. The offers are frozen, and bound in both bags (ops->bind). Nothing ends this
- * but the answer: DONE, or nothing was changed. Who leaves meanwhile finds at the next login what
- * the database holds.
+ *   asked      one asked the other. Asking each other is accepting; the one who was asked may cancel
+ *              (DECLINED), ask somebody else (declines, too), or be asked by others meanwhile: they
+ *              are refused. Nobody is in two trades.
+ *   open       each offers piles of its bag (slot and count) and gold, and takes them back. Each
+ *              change raises the version and clears both confirmations. Confirming names the version
+ *              that one saw, so that nobody agrees to what was changed under his hand.
+ *   under way  both have confirmed: one commit of both characters (common/commit.h) was handed to the
+ *              world thread. The offers are frozen, and bound in both bags (ops->bind). Nothing ends
+ *              this but the answer: DONE, or nothing was changed. Who leaves meanwhile finds at the
+ *              next login what the database holds.
  *
  * All before "under way" ends when one of the two leaves, dies, goes too far away, does nothing for
  * too long (unless it has confirmed and waits), or calls it off. Then nothing has changed hands,
@@ -25,6 +27,7 @@
  *
  * Answers to players are held back to trade_step: however fast one of them changes its offer, the
  * other is told of it once a tick. */
+// clang-format on
 #ifndef SW_SIMULATION_TRADE_TRADE_H
 #define SW_SIMULATION_TRADE_TRADE_H
 
