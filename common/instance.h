@@ -67,7 +67,8 @@ struct instance_gauges {
 	_Atomic uint64_t ticks, skipped, overruns; /* overruns: ticks longer than their period */
 	_Atomic uint64_t tick_ns;                  /* the last tick's work */
 	_Atomic uint64_t tick_end_ns;              /* mono_ns of its end */
-	uint64_t pad[2];
+	_Atomic uint64_t load_permille;            /* ticks' work by their period, smoothed */
+	_Atomic uint64_t overrun_stage; /* that took most of the last overrun, from 1; 0: none */
 };
 _Static_assert(sizeof(struct instance_gauges) == 64, "a cache line each: shards do not share one");
 

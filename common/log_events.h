@@ -29,7 +29,8 @@
 	X(PEER_PROTOCOL, INFO, "enet", "peer {0:x} from {1:ip} broke the protocol")                \
 	X(SHARD_STARTED, INFO, "simulation", "shard {0} runs {2} maps on lcore {1}")               \
 	X(SHARD_STOPPED, INFO, "simulation", "shard {0} has ended")                                \
-	X(TICK_LATE, WARN, "simulation", "map {0}: tick {1} took {2:us} us of {3:us} us")          \
+	X(TICK_LATE, WARN, "simulation",                                                           \
+		"map {0}: tick {1} took {2:us} us, more than its period, most of it in stage {3}")   \
 	X(PLAYER_SLOW, INFO, "simulation",                                                         \
 		"character {0} on map {1} takes no reliable messages and was disconnected")         \
 	X(PLAYER_MALFORMED, INFO, "simulation",                                                    \

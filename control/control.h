@@ -41,6 +41,9 @@ struct ctl_links {
 	const struct shard_gauges *shard_gauges[CONFIG_LCORES_MAX];
 	/* Of the instances in the table that main shares with the shards, by slot; may be NULL. */
 	const struct instance_gauges *instance_gauges;
+	const struct histogram *instance_tick_times; /* likewise */
+	/* The stages of a tick by number from 0, NULL at the end; may be NULL. */
+	const char *const *stage_names;
 	/* Prepares the instance of an id in its slot; on a thread of libuv's pool, one at a time.
 	 * Returns 0, or -errno with one line in error. */
 	int (*build)(void *ctx, uint32_t id, char *error, size_t error_bytes);

@@ -149,9 +149,11 @@ static bool instance(void *ctx, uint32_t slot, uint64_t now_ns, struct ops_insta
 {
 	const struct ctl *ctl = ctx;
 	const struct instance_gauges *gauges = ctl->links.instance_gauges;
-	const struct config_map *map;
+	const struct histogram *times = ctl->links.instance_tick_times;
+	struct placement_load load = {0};
 	struct director_status status;
-	uint64_t end_ns;
+	const struct config_map *map;
+	uint64_t end_ns, stage;
 
 	if (slot >= director_slots(ctl->director))
 		return false;
@@ -166,7 +168,9 @@ static bool instance(void *ctx, uint32_t slot, uint64_t now_ns, struct ops_insta
 		.running = status.running,
 		.shard = status.shard,
 		.players = status.players,
-		.players_max = map->players_max};
+		.players_max = map->players_max,
+		.tick_hz = map->tick_hz,
+		.tick_time = times ? &times[slot] : NULL};
 	if (status.state == INSTANCE_OPEN && status.players >= map->players_max)
 		out->state = "full";
 	if (!gauges)
@@ -177,6 +181,13 @@ static bool instance(void *ctx, uint32_t slot, uint64_t now_ns, struct ops_insta
 	out->overruns = counter_get(&gauges[slot].overruns);
 	out->tick_ns = counter_get(&gauges[slot].tick_ns);
 	out->tick_age_ns = end_ns && end_ns < now_ns ? now_ns - end_ns : 0;
+	out->load_permille = counter_get(&gauges[slot].load_permille);
+	out->heat_permille = out->load_permille + 1000ull * status.players / map->players_max;
+	ctl_director_ops.load((void *)(uintptr_t)ctx, status.shard, &load);
+	out->shard_heat = placement_heat(&load, ctl->config->simulation.players_max);
+	stage = counter_get(&gauges[slot].overrun_stage);
+	if (stage && ctl->links.stage_names)
+		out->overrun_stage = ctl->links.stage_names[stage - 1];
 	return true;
 }
 

@@ -313,6 +313,8 @@ void machine_control_links(const struct machine *m, struct ctl_links *links)
 		links->shard_gauges[s] = sim_shard_gauges(m->shard[s]);
 	}
 	links->instance_gauges = sim_instances_gauges(m->instances);
+	links->instance_tick_times = sim_instances_tick_times(m->instances);
+	links->stage_names = sim_stage_names;
 	links->build = build_instance;
 	links->build_ctx = m->instances;
 	links->from_ops = m->ops_to_control;

@@ -65,6 +65,9 @@
 	X(PLAYERS,            "players",            COUNTER_GAUGE, "players on this shard's maps")                        \
 	X(TICKS,              "ticks",              COUNTER_SUM,   "map ticks run")                                       \
 	X(TICKS_SKIPPED,      "ticks_skipped",      COUNTER_SUM,   "ticks left out because the one before ended a whole period late") \
+	X(TICKS_SKIPPED_OTHERS, "ticks_skipped_others", COUNTER_SUM, "... of them not by the map's own last tick, but by the shard's other maps, or by what held up its lcore") \
+	X(OVERRUNS,           "overruns",           COUNTER_SUM,   "ticks whose work took longer than their period")      \
+	X(OVERRUN_NS,         "overrun_ns",         COUNTER_SUM,   "by how much, in all")                                 \
 	X(SLICES,             "slices",             COUNTER_SUM,   "slices of ticks run")                                 \
 	X(JOINS,              "joins",              COUNTER_SUM,   "players placed on a map")                             \
 	X(JOINS_REFUSED,      "joins_refused",      COUNTER_SUM,   "joins refused: unknown, full or closing map, stopping shard, or a peer that is taken") \
@@ -137,7 +140,18 @@
 	X(SCRIPT_TICKS_CUT,   "script_ticks_cut",   COUNTER_SUM,   "map ticks in which NPCs had to wait: the script budget was spent") \
 	X(LOG_LOST,           "log_lost",           COUNTER_SUM,   "log events dropped: the log ring was full")
 
+/* The stages of a tick (R7), in order. X(id, name, help) */
+#define SIM_STAGE_LIST(X)                                                                          \
+	X(RESET,     "reset",     "1: joins and leaves, ghost and eviction guard")                 \
+	X(LAZY_JOIN, "lazy_join", "2: lazy-join follow-up")                                        \
+	X(DEFERRED,  "deferred",  "3: deferred results of the world thread")                       \
+	X(PARTY,     "party",     "4: party events")                                               \
+	X(MESSAGES,  "messages",  "5: inputs and actions of players")                              \
+	X(ACTORS,    "actors",    "6: NPCs and monsters")                                          \
+	X(INTEREST,  "interest",  "7: interest management and movement deltas")                    \
+	X(FLUSH,     "flush",     "8: updates to the dataplane, autosave, counts")
 #define SIM_COUNTER_ENUM(id, name, kind, help) SIM_##id,
+#define SIM_OVERRUN_COUNTER_ENUM(id, name, help) SIM_OVERRUNS_##id,
 #define SIM_PARSE_COUNTER_ENUM(id, name, help) SIM_MALFORMED_##id,
 #define SIM_REFUSED_COUNTER_ENUM(id, name, help) SIM_REFUSED_##id,
 #define SIM_TRADE_REFUSED_COUNTER_ENUM(id, name, help) SIM_REFUSED_TRADE_##id,
@@ -150,19 +164,10 @@ enum sim_counter {
 	SIM_MATCH_REFUSALS(SIM_REFUSED_COUNTER_ENUM)
 	SIM_QUEST_REFUSALS(SIM_REFUSED_COUNTER_ENUM)
 	TRADE_ENDS(SIM_TRADE_COUNTER_ENUM)
+	SIM_STAGE_LIST(SIM_OVERRUN_COUNTER_ENUM)
 	SIM_COUNTER_COUNT
 };
 
-/* The stages of a tick (R7), in order. X(id, name, help) */
-#define SIM_STAGE_LIST(X)                                                                          \
-	X(RESET,     "reset",     "1: joins and leaves, ghost and eviction guard")                 \
-	X(LAZY_JOIN, "lazy_join", "2: lazy-join follow-up")                                        \
-	X(DEFERRED,  "deferred",  "3: deferred results of the world thread")                       \
-	X(PARTY,     "party",     "4: party events")                                               \
-	X(MESSAGES,  "messages",  "5: inputs and actions of players")                              \
-	X(ACTORS,    "actors",    "6: NPCs and monsters")                                          \
-	X(INTEREST,  "interest",  "7: interest management and movement deltas")                    \
-	X(FLUSH,     "flush",     "8: updates to the dataplane, autosave, counts")
 // clang-format on
 
 #define SIM_STAGE_ENUM(id, name, help) SIM_STAGE_##id,

@@ -54,6 +54,9 @@ struct sim_map *sim_instance_take(struct sim_instances *table, uint32_t id);
 /* Any thread, for the life of the table. [count] */
 const struct instance_gauges *sim_instances_gauges(const struct sim_instances *table);
 
+/* The same: how long the ticks of each slot's running instance took. [count] */
+const struct histogram *sim_instances_tick_times(const struct sim_instances *table);
+
 /* Any thread: the script counters of a slot, over all its instances; NULL: its map has no script.
  */
 const struct counter_set *sim_instance_script(const struct sim_instances *table, uint32_t slot);

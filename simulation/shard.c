@@ -14,9 +14,12 @@
 #define X_DENIAL(id, name, help)     {"refused_" name, help, COUNTER_SUM},
 #define X_TRADE(id, name, help)      {"refused_trade_" name, help, COUNTER_SUM},
 #define X_END(id, value, name, help) {"trades_" name, help, COUNTER_SUM},
-static const struct counter_desc counter_desc[SIM_COUNTER_COUNT] = {SIM_COUNTERS(
-	X_SUM) SIM_PARSE_REFUSALS(X_REFUSAL) SIM_ACTION_REFUSALS(X_DENIAL) TRADE_REFUSALS(X_TRADE)
-		SIM_MATCH_REFUSALS(X_DENIAL) SIM_QUEST_REFUSALS(X_DENIAL) TRADE_ENDS(X_END)};
+#define X_OVERRUN(id, name, help)                                                                  \
+	{"overruns_" name, "overruns of which most was stage " help, COUNTER_SUM},
+static const struct counter_desc counter_desc[SIM_COUNTER_COUNT] = {
+	SIM_COUNTERS(X_SUM) SIM_PARSE_REFUSALS(X_REFUSAL) SIM_ACTION_REFUSALS(X_DENIAL)
+		TRADE_REFUSALS(X_TRADE) SIM_MATCH_REFUSALS(X_DENIAL) SIM_QUEST_REFUSALS(X_DENIAL)
+			TRADE_ENDS(X_END) SIM_STAGE_LIST(X_OVERRUN)};
 
 /* A lay-out is walked twice: once to add up, once to hand out. */
 struct layout {
@@ -161,6 +164,10 @@ void sim_shard_free(struct sim_shard *s)
 	free(s->memory);
 	free(s);
 }
+
+const char *const sim_stage_names[] = {
+#define X_STAGE(id, name, help) name,
+	SIM_STAGE_LIST(X_STAGE) NULL};
 
 _Static_assert(SIM_HISTOGRAMS == SIM_STAGES + 2, "ticks, stages, inputs");
 

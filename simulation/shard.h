@@ -77,6 +77,9 @@ const struct counter_set *sim_shard_counters(const struct sim_shard *shard);
 
 #define SIM_HISTOGRAMS 10u
 
+/* The stages of a tick, in order, NULL at the end. */
+extern const char *const sim_stage_names[];
+
 /* Tick time and time per stage, in nanoseconds of the shard's own work, ring drains left out, and
  * how long inputs took from the receive burst to their player's slot. Fills
  * out[] up to max; returns how many there are. Any thread. */

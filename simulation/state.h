@@ -423,6 +423,7 @@ struct sim_map {
 	uint32_t number; /* its slot in the table of instances, and in shard->by_number */
 	uint32_t id;     /* common/instance.h */
 	struct instance_gauges *gauges;
+	struct histogram *tick_time; /* of the running instance's ticks */
 	struct sim_match match;
 	struct sw_move_map rules;
 	uint32_t cell_mm, margin_mm, columns, rows;
@@ -675,6 +676,9 @@ static inline uint32_t sim_slot_of_wire_id(const struct sim_map *m, uint32_t wir
  * control, so that the caller may not touch it any more. Both between ticks. */
 void sim_map_open(struct sim_shard *s, struct sim_map *m);
 void sim_map_retire(struct sim_shard *s, struct sim_map *m);
+
+/* step.c: the stage that took most of a tick. */
+enum sim_stage sim_stage_to_blame(const uint64_t stage_ns[SIM_STAGES]);
 
 /* The stages (stage_*.c). Each works until it is done (returns true) or the slice is spent (false),
  * and goes on at m->step and m->cursor, both 0 at its first call of a tick. */

@@ -35,6 +35,8 @@ static void tick_begin(struct sim_shard *s, struct sim_map *m)
 		m->skipped = (uint32_t)(late_ns / m->period_ns);
 		m->due_ns += m->skipped * m->period_ns;
 		sim_count(s, SIM_TICKS_SKIPPED, m->skipped);
+		if (counter_get(&m->gauges->tick_ns) <= m->period_ns)
+			sim_count(s, SIM_TICKS_SKIPPED_OTHERS, m->skipped);
 		counter_add(&m->gauges->skipped, m->skipped);
 	}
 	m->tick += 1 + m->skipped;
@@ -45,18 +47,41 @@ static void tick_begin(struct sim_shard *s, struct sim_map *m)
 	memset(m->stage_cycles, 0, sizeof(m->stage_cycles));
 }
 
+enum sim_stage sim_stage_to_blame(const uint64_t stage_ns[SIM_STAGES])
+{
+	uint32_t worst = 0;
+
+	for (uint32_t i = 1; i < SIM_STAGES; i++)
+		if (stage_ns[i] > stage_ns[worst])
+			worst = i;
+	return (enum sim_stage)worst;
+}
+
+/* Which stage was to blame is in the metrics, and for the last one in /status. */
+static void overrun(struct sim_shard *s, struct sim_map *m, const uint64_t stage_ns[SIM_STAGES],
+	uint64_t total_ns)
+{
+	enum sim_stage stage = sim_stage_to_blame(stage_ns);
+
+	sim_count(s, SIM_OVERRUNS, 1);
+	sim_count(s, SIM_OVERRUN_NS, total_ns - m->period_ns);
+	sim_count(s, (enum sim_counter)(SIM_OVERRUNS_RESET + (uint32_t)stage), 1);
+	counter_add(&m->gauges->overruns, 1);
+	counter_put(&m->gauges->overrun_stage, 1 + (uint64_t)stage);
+	sim_log(s, LOG_EVENT_TICK_LATE, m->index, m->tick, total_ns, 1 + (uint64_t)stage);
+}
+
 static void tick_end(struct sim_shard *s, struct sim_map *m)
 {
-	uint64_t total_ns = 0, cycles = sim_cycles() - s->start_cycles;
+	uint64_t stage_ns[SIM_STAGES], total_ns = 0, cycles = sim_cycles() - s->start_cycles;
 
 	/* What a cycle takes is known the better the longer the shard runs. */
 	if (cycles)
 		s->ns_per_cycle = (double)(s->now_ns - s->start_ns) / (double)cycles;
 	for (uint32_t i = 0; i < SIM_STAGES; i++) {
-		uint64_t ns = (uint64_t)((double)m->stage_cycles[i] * s->ns_per_cycle);
-
-		histogram_add(&s->stage_time[i], ns);
-		total_ns += ns;
+		stage_ns[i] = (uint64_t)((double)m->stage_cycles[i] * s->ns_per_cycle);
+		histogram_add(&s->stage_time[i], stage_ns[i]);
+		total_ns += stage_ns[i];
 	}
 	histogram_add(&s->tick_time, total_ns);
 	counter_put(&s->last_tick_ns, total_ns);
@@ -66,10 +91,12 @@ static void tick_end(struct sim_shard *s, struct sim_map *m)
 	counter_add(&m->gauges->ticks, 1);
 	counter_put(&m->gauges->tick_ns, total_ns);
 	counter_put(&m->gauges->tick_end_ns, s->now_ns);
-	if (total_ns > m->period_ns) {
-		counter_add(&m->gauges->overruns, 1);
-		sim_log(s, LOG_EVENT_TICK_LATE, m->index, m->tick, total_ns, m->period_ns);
-	}
+	histogram_add(m->tick_time, total_ns);
+	counter_put(&m->gauges->load_permille,
+		(15 * counter_get(&m->gauges->load_permille) + total_ns * 1000 / m->period_ns + 8) /
+			16);
+	if (total_ns > m->period_ns)
+		overrun(s, m, stage_ns, total_ns);
 	sim_count(s, SIM_TICKS, 1);
 	m->running = false;
 	m->due_ns += m->period_ns;

@@ -159,10 +159,18 @@ static unsigned answer_status(const struct ops *ops, FILE *out)
 	return MHD_HTTP_OK;
 }
 
+static unsigned answer_page(const struct ops *ops, FILE *out)
+{
+	(void)ops;
+	fputs(ops_page, out);
+	return MHD_HTTP_OK;
+}
+
 static const struct page {
 	const char *path, *type;
 	unsigned (*answer)(const struct ops *ops, FILE *out);
 } pages[] = {
+	{"/", "text/html; charset=utf-8", answer_page},
 	{"/metrics", "text/plain; version=0.0.4; charset=utf-8", answer_metrics},
 	{"/health", "application/json", answer_health},
 	{"/ready", "text/plain; charset=utf-8", answer_ready},

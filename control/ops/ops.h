@@ -72,6 +72,12 @@ struct ops_instance {
 	uint64_t ticks, skipped, overruns; /* of the slot, over all its instances */
 	uint64_t tick_ns;                  /* the last tick's work; 0: none yet */
 	uint64_t tick_age_ns;              /* since it ended */
+	uint32_t tick_hz;
+	const struct histogram *tick_time; /* of this instance's ticks; NULL: not known */
+	uint64_t load_permille;            /* ticks' work by their period, smoothed */
+	uint64_t heat_permille;            /* that, and the share of players_max, added up */
+	uint64_t shard_heat;               /* of its shard, as placement compares it */
+	const char *overrun_stage;         /* to blame for the last overrun; NULL: none was */
 };
 
 /* Called on the HTTP thread: reads atomics only. Fills *out for a slot; false past the last. */

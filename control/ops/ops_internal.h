@@ -30,6 +30,9 @@ struct ops {
 	uint16_t port;
 };
 
+/* The page of "/", made from page.html. */
+extern const char ops_page[];
+
 const char *ops_level_name(enum ops_level level);
 /* Asks every component; calls each(ctx, ...) for it if not NULL. Returns the worst. */
 enum ops_level ops_ask(const struct ops *ops,

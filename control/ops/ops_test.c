@@ -68,7 +68,13 @@ static bool instance(void *ctx, uint32_t slot, uint64_t now_ns, struct ops_insta
 		.skipped = 2,
 		.overruns = 3,
 		.tick_ns = 1500000,
-		.tick_age_ns = 20000000};
+		.tick_age_ns = 20000000,
+		.tick_hz = 15,
+		.tick_time = &tick,
+		.load_permille = 30,
+		.heat_permille = 807,
+		.shard_heat = 4,
+		.overrun_stage = slot ? NULL : "interest"};
 	return slot < 3;
 }
 
@@ -260,6 +266,15 @@ static void test_status(void **state)
 	assert_string_equal(json_string_value(json_object_get(thread, "map")), "meadow");
 	assert_int_equal(json_integer_value(json_object_get(thread, "tick_overruns")), 3);
 	assert_int_equal(json_integer_value(json_object_get(thread, "tick_age_ms")), 20);
+	assert_int_equal(json_integer_value(json_object_get(thread, "tick_hz")), 15);
+	assert_int_equal(json_integer_value(json_object_get(thread, "load_permille")), 30);
+	assert_int_equal(json_integer_value(json_object_get(thread, "heat_permille")), 807);
+	assert_int_equal(json_integer_value(json_object_get(thread, "shard_heat")), 4);
+	assert_string_equal(
+		json_string_value(json_object_get(thread, "overrun_stage")), "interest");
+	assert_true(json_integer_value(json_object_get(thread, "tick_p50_below_ns")) > 0);
+	assert_true(json_integer_value(json_object_get(thread, "tick_p99_below_ns")) >=
+		    json_integer_value(json_object_get(thread, "tick_p50_below_ns")));
 	thread = json_array_get(json_object_get(root, "instances"), 1);
 	assert_string_equal(json_string_value(json_object_get(thread, "state")), "warm");
 	assert_null(json_object_get(thread, "shard"));
@@ -291,13 +306,33 @@ static int raw(struct rig *rig, const char *text)
 	return status;
 }
 
+/* The page for browsers is whole, and asks nobody but this node. That every field that it reads is
+ * in /status looks tests/e2e/orders.sh. */
+static void test_page(void **state)
+{
+	struct rig rig;
+	char *page;
+
+	(void)state;
+	rig_start(&rig);
+	page = get(&rig, "/", 200);
+	assert_non_null(strstr(page, "<!DOCTYPE html>"));
+	assert_non_null(strstr(page, "fetch(\"/status\""));
+	assert_non_null(strstr(page, "</html>\n"));
+	assert_null(strstr(page, "http:"));
+	assert_null(strstr(page, "https:"));
+	assert_null(strstr(page, "innerHTML"));
+	free(page);
+	rig_stop(&rig);
+}
+
 static void test_wrong_requests(void **state)
 {
 	struct rig rig;
 
 	(void)state;
 	rig_start(&rig);
-	free(get(&rig, "/", 404));
+	free(get(&rig, "/index.html", 404));
 	free(get(&rig, "/metrics/", 404));
 	free(get(&rig, "/../etc/passwd", 404));
 	assert_int_equal(raw(&rig, "POST /status HTTP/1.0\r\nContent-Length: 4\r\n\r\nbody"), 405);
@@ -394,6 +429,7 @@ int main(void)
 		cmocka_unit_test(test_metrics),
 		cmocka_unit_test(test_health_and_ready),
 		cmocka_unit_test(test_status),
+		cmocka_unit_test(test_page),
 		cmocka_unit_test(test_wrong_requests),
 		cmocka_unit_test(test_idle_connections),
 		cmocka_unit_test(test_long_request),

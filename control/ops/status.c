@@ -109,6 +109,35 @@ static void add_histogram(json_t *root, const struct histogram_ref *ref)
 			(json_int_t)ops_quantile_ns(h, bucket, 1.0)));
 }
 
+static void set_integer(json_t *object, const char *key, uint64_t value)
+{
+	json_object_set_new(object, key, json_integer((json_int_t)value));
+}
+
+static void add_running(json_t *one, const struct ops_instance *i)
+{
+	set_integer(one, "shard", i->shard);
+	set_integer(one, "tick_hz", i->tick_hz);
+	set_integer(one, "ticks", i->ticks);
+	set_integer(one, "ticks_skipped", i->skipped);
+	set_integer(one, "tick_overruns", i->overruns);
+	set_integer(one, "tick_ns", i->tick_ns);
+	set_integer(one, "tick_age_ms", i->tick_age_ns / NS_PER_MS);
+	set_integer(one, "load_permille", i->load_permille);
+	set_integer(one, "heat_permille", i->heat_permille);
+	set_integer(one, "shard_heat", i->shard_heat);
+	if (i->overrun_stage)
+		json_object_set_new(one, "overrun_stage", json_string(i->overrun_stage));
+	if (i->tick_time) {
+		uint64_t bucket[HISTOGRAM_QUARTERS];
+
+		for (uint32_t b = 0; b < histogram_buckets(i->tick_time); b++)
+			bucket[b] = counter_get(&i->tick_time->bucket[b]);
+		set_integer(one, "tick_p50_below_ns", ops_quantile_ns(i->tick_time, bucket, 0.5));
+		set_integer(one, "tick_p99_below_ns", ops_quantile_ns(i->tick_time, bucket, 0.99));
+	}
+}
+
 static json_t *instances_json(const struct ops *ops, uint64_t now_ns)
 {
 	json_t *list = json_array();
@@ -124,12 +153,7 @@ static json_t *instances_json(const struct ops *ops, uint64_t now_ns)
 			(json_int_t)i.generation, "players", (json_int_t)i.players, "players_max",
 			(json_int_t)i.players_max);
 		if (i.running)
-			json_object_update_new(one,
-				json_pack("{s:I, s:I, s:I, s:I, s:I, s:I}", "shard",
-					(json_int_t)i.shard, "ticks", (json_int_t)i.ticks,
-					"ticks_skipped", (json_int_t)i.skipped, "tick_overruns",
-					(json_int_t)i.overruns, "tick_ns", (json_int_t)i.tick_ns,
-					"tick_age_ms", (json_int_t)(i.tick_age_ns / NS_PER_MS)));
+			add_running(one, &i);
 		json_array_append_new(list, one);
 	}
 	return list;

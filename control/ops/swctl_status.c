@@ -77,19 +77,23 @@ static void print_duration(json_int_t seconds)
 	printf("%" JSON_INTEGER_FORMAT " s", seconds % 60);
 }
 
-/* Of a histogram in powers of two only an upper bound is known. */
-static void print_below(const json_t *histogram, const char *key)
+/* Of a histogram only an upper bound is known; 0: there are no values. */
+static void print_bound(json_int_t ns)
 {
-	json_int_t ns = number_of(histogram, key);
 	char text[32];
 
-	if (!number_of(histogram, "count"))
+	if (!ns)
 		snprintf(text, sizeof(text), "-");
 	else if (ns < 1000000)
 		snprintf(text, sizeof(text), "<%.0f us", (double)ns / 1e3);
 	else
 		snprintf(text, sizeof(text), "<%.1f ms", (double)ns / 1e6);
 	printf(" %10s", text);
+}
+
+static void print_below(const json_t *histogram, const char *key)
+{
+	print_bound(number_of(histogram, "count") ? number_of(histogram, key) : 0);
 }
 
 static const json_t *thread_of(const json_t *threads, json_int_t number)
@@ -153,13 +157,14 @@ static void print_shards(const json_t *root)
 static void print_instances(const json_t *root)
 {
 	const json_t *list = json_object_get(root, "instances"), *one;
-	char place[32], tick[32], age[32];
+	char place[32], age[96];
 	size_t i;
 
 	if (!json_array_size(list))
 		return;
-	printf("\n%-16s %-8s %-9s %-6s %14s %10s %9s %9s  %s\n", "map", "instance", "state",
-		"shard", "players", "last tick", "overruns", "skipped", "ended");
+	printf("\n%-16s %-8s %-9s %-6s %14s %10s %10s %5s %9s %9s  %s\n", "map", "instance",
+		"state", "shard", "players", "tick p50", "p99", "heat", "overruns", "skipped",
+		"last tick");
 	json_array_foreach((json_t *)(uintptr_t)list, i, one)
 	{
 		bool running = json_object_get(one, "shard") != NULL;
@@ -171,14 +176,19 @@ static void print_instances(const json_t *root)
 			printf(" -\n");
 			continue;
 		}
-		snprintf(tick, sizeof(tick), "%.0f us", (double)number_of(one, "tick_ns") / 1e3);
-		snprintf(age, sizeof(age), "%" JSON_INTEGER_FORMAT " ms ago",
-			number_of(one, "tick_age_ms"));
+		snprintf(age, sizeof(age), "%" JSON_INTEGER_FORMAT " ms ago%s%s",
+			number_of(one, "tick_age_ms"),
+			json_object_get(one, "overrun_stage") ? "; last overrun by stage " : "",
+			json_object_get(one, "overrun_stage") ? text_of(one, "overrun_stage") : "");
 		printf(" %-6" JSON_INTEGER_FORMAT " %6" JSON_INTEGER_FORMAT
-		       " of %-4" JSON_INTEGER_FORMAT " %10s %9" JSON_INTEGER_FORMAT
-		       " %9" JSON_INTEGER_FORMAT "  %s\n",
+		       " of %-4" JSON_INTEGER_FORMAT,
 			number_of(one, "shard"), number_of(one, "players"),
-			number_of(one, "players_max"), tick, number_of(one, "tick_overruns"),
+			number_of(one, "players_max"));
+		print_bound(number_of(one, "tick_p50_below_ns"));
+		print_bound(number_of(one, "tick_p99_below_ns"));
+		printf(" %5" JSON_INTEGER_FORMAT " %9" JSON_INTEGER_FORMAT " %9" JSON_INTEGER_FORMAT
+		       "  %s\n",
+			number_of(one, "heat_permille"), number_of(one, "tick_overruns"),
 			number_of(one, "ticks_skipped"), age);
 	}
 }

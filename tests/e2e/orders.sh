@@ -89,6 +89,20 @@ is 30 simulation_players
 must instance open arena
 [[ $("$stage_bin/swctl" instance show "$(place arena open)" --http "127.0.0.1:$stage_http_port") == *room* ]] || die "no room"
 
+step "the page reads what there is"
+curl -sS --max-time 2 "http://127.0.0.1:$stage_http_port/" >"$stage_run/page.html"
+status=$(curl -sS --max-time 2 "http://127.0.0.1:$stage_http_port/status")
+fields=$({
+	grep -oE '\b(s|i|c|t|h|tick|counters)\.[a-z_0-9]+' "$stage_run/page.html" | sed 's/.*\.//'
+	grep -oE 'sum\(s\.[a-z.]+, "[a-z_]+"' "$stage_run/page.html" | sed 's/.*"\(.*\)"/\1/'
+	sed -n 's/^const stages = \[\(.*\)\];/\1/p' "$stage_run/page.html" | tr -d '" ' | tr , '\n' |
+		sed 's/.*/stage_&_ns\noverruns_&/'
+} | sort -u)
+(($(wc -w <<<"$fields") > 45)) || die "only these fields were found in the page: $fields"
+for field in $fields; do
+	[[ $field == overrun_stage || $status == *"\"$field\":"* ]] || die "the page reads $field, which /status does not have"
+done
+
 step "a player is looked up and kicked"
 must player 5003
 [[ $said == *"5003 crowd3, account 1"*"meadow, instance $second, shard 0"*"epoch         1"*"not saved "* ]] || die "said: $said"
