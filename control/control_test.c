@@ -14,270 +14,22 @@
 #include <unistd.h>
 
 #include <cmocka.h>
-#include <hiredis/hiredis.h>
 #include <sodium.h>
 
-#include "common/handle.h"
 #include "common/log.h"
 #include "common/mono.h"
-#include "control/admission/ticket_key.h"
-#include "control/control.h"
+#include "control/control_rig.h"
 #include "control/ops/http_get.h"
 #include "control/ops/ops.h"
-#include "control/redis/redis_fixture.h"
 #include "proto/client.pb-c.h"
 #include "proto/probe.h"
-
-static struct ticket_key key;
-
-struct rig {
-	struct sw_config config;
-	struct redis_fixture server;
-	struct ctl_links links;
-	struct ctl *ctl;
-	_Atomic uint64_t last_tick_ns;
-};
-
-static int build_nothing(void *ctx, uint32_t id, char *error, size_t error_bytes)
-{
-	(void)ctx;
-	(void)id;
-	(void)error;
-	(void)error_bytes;
-	return 0;
-}
-
-static void rig_init(struct rig *rig, uint32_t to_dataplane_slots)
-{
-	memset(rig, 0, sizeof(*rig));
-	redis_fixture_init(&rig->server);
-	strcpy(rig->config.node.name, "node-1");
-	rig->config.node.realm_id = 1;
-	rig->config.node.stop_deadline_ms = 5000;
-	rig->config.enet.peers_max = 4096;
-	rig->config.admission.players_max = 100;
-	rig->config.admission.hello_deadline_ms = 20000;
-	strcpy(rig->config.admission.first_map, "meadow");
-	rig->config.admission.ticket_key_count = 1;
-	rig->config.admission.ticket_keys[0].id = key.id;
-	memcpy(rig->config.admission.ticket_keys[0].public_key, key.public_key, 32);
-	rig->config.map_count = 1;
-	strcpy(rig->config.maps[0].name, "meadow");
-	rig->config.maps[0].players_max = 4096;
-	rig->config.maps[0].instances = 1;
-	strcpy(rig->config.redis.address, rig->server.address);
-	strcpy(rig->config.redis.prefix, "t");
-	rig->config.redis.connect_timeout_ms = 3000;
-	rig->config.redis.command_timeout_ms = 2000;
-	rig->config.redis.heartbeat_ms = 50;
-	rig->config.redis.heartbeat_expire_ms = 10000;
-	rig->links.workers = rig->links.shards = 1;
-	rig->links.from_dataplane[0] = msg_ring_new("dataplane-control", 4096);
-	rig->links.to_dataplane[0] = msg_ring_new("control-dataplane", to_dataplane_slots);
-	rig->links.from_shard[0] = msg_ring_new("shard-control", 4096);
-	rig->links.to_shard[0] = msg_ring_new("control-shard", 4096);
-	rig->links.from_world = msg_ring_new("world-control", 4096);
-	rig->links.to_world = msg_ring_new("control-world", 4096);
-	rig->links.shard_last_tick_ns[0] = &rig->last_tick_ns;
-	rig->links.build = build_nothing;
-	/* Far enough ahead to be "just now" for the whole test. */
-	atomic_store(&rig->last_tick_ns, mono_ns() + 3600 * NS_PER_S);
-}
-
-static void rig_start(struct rig *rig)
-{
-	redis_fixture_start(&rig->server, NULL, NULL);
-	rig->ctl = ctl_start(&rig->config, &rig->links, stderr);
-	assert_non_null(rig->ctl);
-	assert_int_equal(ctl_state(rig->ctl), CTL_READY);
-}
-
-static void rig_fini(struct rig *rig)
-{
-	ctl_free(rig->ctl);
-	msg_ring_free(rig->links.from_dataplane[0]);
-	msg_ring_free(rig->links.to_dataplane[0]);
-	msg_ring_free(rig->links.from_shard[0]);
-	msg_ring_free(rig->links.to_shard[0]);
-	msg_ring_free(rig->links.from_world);
-	msg_ring_free(rig->links.to_world);
-	redis_fixture_fini(&rig->server);
-}
-
-static void nap(void)
-{
-	nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
-}
-
-/* Takes messages from the ring until one is of the type; fails after ten seconds. */
-static const struct msg *expect(struct msg_ring *ring, enum msg_type type)
-{
-	static struct msg out[2 * MSG_SLOTS_MAX];
-	static const struct msg *next, *end;
-	static struct msg_ring *last_ring;
-	uint64_t until_ns = mono_ns() + 10 * NS_PER_S;
-
-	/* What is left of the burst before, of another ring, nobody asked for. */
-	if (ring != last_ring)
-		next = end = NULL;
-	last_ring = ring;
-	while (mono_ns() < until_ns) {
-		while (next < end) {
-			const struct msg *message = next;
-
-			next = msg_next(message);
-			if (message->type == type)
-				return message;
-		}
-		next = out;
-		end = out + msg_ring_pop(ring, out, 2 * MSG_SLOTS_MAX);
-		if (end == out)
-			nap();
-	}
-	fail_msg("no message of type %d came through %s", type, msg_ring_name(ring));
-	return NULL;
-}
-
-static void push(struct msg_ring *ring, enum msg_type type, uint64_t peer, const void *body,
-	uint32_t bytes, uint16_t flags)
-{
-	static struct msg_buffer buffer;
-
-	memcpy(msg_begin(buffer.slot, type, peer, bytes), body, bytes);
-	buffer.slot[0].flags = flags;
-	while (!msg_ring_push(ring, buffer.slot))
-		nap();
-}
-
-static void connect_peer(struct rig *rig, uint64_t peer)
-{
-	const struct msg_peer_connected body = {.payload_bytes_max = 1300};
-
-	push(rig->links.from_dataplane[0], MSG_PEER_CONNECTED, peer, &body, sizeof(body), 0);
-}
-
-static void gone(struct rig *rig, uint64_t peer)
-{
-	const struct msg_peer_gone body = {0};
-
-	push(rig->links.from_dataplane[0], MSG_PEER_GONE, peer, &body, sizeof(body), 0);
-}
-
-static struct ticket new_ticket(uint64_t character)
-{
-	struct ticket ticket = {.realm_id = 1,
-		.account_id = 1,
-		.character_id = character,
-		.issued_unix_s = (uint64_t)time(NULL),
-		.expires_unix_s = (uint64_t)time(NULL) + 60,
-		.name = "Ulla"};
-
-	randombytes_buf(ticket.nonce, sizeof(ticket.nonce));
-	return ticket;
-}
-
-static void say_hello(struct rig *rig, uint64_t peer, const struct ticket *ticket)
-{
-	uint8_t signed_ticket[TICKET_BYTES_MAX], data[1024] = {SW_MSG_HELLO};
-	Sw__Hello hello = SW__HELLO__INIT;
-
-	hello.protocol_version = SW_PROTOCOL_VERSION;
-	hello.ticket.len = ticket_sign(signed_ticket, ticket, key.id, key.secret_key);
-	hello.ticket.data = signed_ticket;
-	connect_peer(rig, peer);
-	push(rig->links.from_dataplane[0], MSG_PEER_PACKET, peer, data,
-		(uint32_t)(1 + sw__hello__pack(&hello, data + 1)), MSG_SEND_RELIABLE);
-}
-
-/* The world and the shard answer well. Returns the session. */
-static uint64_t let_in(struct rig *rig)
-{
-	struct msg_character_load load;
-	struct msg_character_loaded loaded = {.epoch = 42};
-	struct msg_player_joined joined = {.actor_id = 1};
-
-	memcpy(&load, msg_payload(expect(rig->links.to_world, MSG_CHARACTER_LOAD)), sizeof(load));
-	loaded.session = joined.session = load.session;
-	push(rig->links.from_world, MSG_CHARACTER_LOADED, 0, &loaded, sizeof(loaded), 0);
-	expect(rig->links.to_shard[0], MSG_PLAYER_JOIN);
-	push(rig->links.from_shard[0], MSG_PLAYER_JOINED, 0, &joined, sizeof(joined), 0);
-	return load.session;
-}
-
-static void left(struct rig *rig, uint64_t session)
-{
-	const struct msg_player_left body = {.session = session};
-
-	push(rig->links.from_shard[0], MSG_PLAYER_LEFT, 0, &body, sizeof(body), 0);
-}
-
-/* The next disconnect; its reason. */
-static uint32_t disconnected(struct rig *rig)
-{
-	struct msg_peer_disconnect body;
-
-	memcpy(&body, msg_payload(expect(rig->links.to_dataplane[0], MSG_PEER_DISCONNECT)),
-		sizeof(body));
-	return body.data;
-}
-
-static redisReply *ask(struct rig *rig, const char *command)
-{
-	redisContext *context = redisConnectUnix(rig->server.address + strlen("unix:"));
-	redisReply *reply;
-
-	assert_int_equal(context->err, 0);
-	reply = redisCommand(context, command);
-	assert_non_null(reply);
-	redisFree(context);
-	return reply;
-}
-
-/* Asks until the answer contains the text, or is of that type if the text is NULL. */
-static void until(struct rig *rig, const char *command, const char *text, int type)
-{
-	for (int i = 0; i < 5000; i++) {
-		redisReply *reply = ask(rig, command);
-		bool good = text ? reply->str && strstr(reply->str, text) : reply->type == type;
-
-		freeReplyObject(reply);
-		if (good)
-			return;
-		nap();
-	}
-	fail_msg("%s: never %s", command, text ? text : "of that type");
-}
-
-/* After MSG_SHARD_STOP: the rest of a stop as a well node does it. */
-static void stop_rest(struct rig *rig, uint32_t unsaved)
-{
-	const struct msg_world_flushed flushed = {.unsaved = unsaved};
-
-	assert_false(ctl_wait(rig->ctl, 0));
-	push(rig->links.from_shard[0], MSG_SHARD_STOPPED, 0, "", 0, 0);
-	expect(rig->links.to_world, MSG_WORLD_FLUSH);
-	assert_false(ctl_wait(rig->ctl, 0));
-	push(rig->links.from_world, MSG_WORLD_FLUSHED, 0, &flushed, sizeof(flushed), 0);
-	assert_true(ctl_wait(rig->ctl, 10000));
-	assert_int_equal(ctl_join(rig->ctl), unsaved);
-	assert_int_equal(ctl_state(rig->ctl), CTL_STOPPED);
-	ctl_request_stop(rig->ctl); /* too late, and harmless */
-}
-
-static void stop(struct rig *rig, uint32_t unsaved)
-{
-	ctl_request_stop(rig->ctl);
-	ctl_request_stop(rig->ctl);
-	expect(rig->links.to_shard[0], MSG_SHARD_STOP);
-	stop_rest(rig, unsaved);
-}
 
 /* The next state that the worker is told. */
 static uint32_t node_state(struct rig *rig)
 {
 	struct msg_node_state body;
 
-	memcpy(&body, msg_payload(expect(rig->links.to_dataplane[0], MSG_NODE_STATE)),
+	memcpy(&body, msg_payload(rig_expect(rig->links.to_dataplane[0], MSG_NODE_STATE)),
 		sizeof(body));
 	return body.state;
 }
@@ -285,7 +37,7 @@ static uint32_t node_state(struct rig *rig)
 /* What probes are told follows what happens to newcomers. */
 static void test_node_state(void **state)
 {
-	const struct ticket ticket = new_ticket(1);
+	const struct ticket ticket = rig_ticket(1);
 	const uint64_t peer = handle_make(0, 1, 5);
 	uint64_t session;
 	uint32_t told;
@@ -300,20 +52,20 @@ static void test_node_state(void **state)
 	if (told == SW_NODE_CLOSED)
 		told = node_state(&rig);
 	assert_int_equal(told, SW_NODE_READY);
-	say_hello(&rig, peer, &ticket);
-	session = let_in(&rig);
+	rig_say_hello(&rig, peer, &ticket);
+	session = rig_let_in(&rig);
 	assert_int_equal(node_state(&rig), SW_NODE_FULL);
-	gone(&rig, peer);
-	left(&rig, session);
+	rig_gone(&rig, peer);
+	rig_left(&rig, session);
 	assert_int_equal(node_state(&rig), SW_NODE_READY);
 	redis_fixture_kill(&rig.server);
 	assert_int_equal(node_state(&rig), SW_NODE_CLOSED);
 	redis_fixture_start(&rig.server, NULL, NULL);
 	assert_int_equal(node_state(&rig), SW_NODE_READY);
 	ctl_request_stop(rig.ctl);
-	expect(rig.links.to_shard[0], MSG_SHARD_STOP);
+	rig_expect(rig.links.to_shard[0], MSG_SHARD_STOP);
 	assert_int_equal(node_state(&rig), SW_NODE_DRAINING);
-	stop_rest(&rig, 0);
+	rig_stop_rest(&rig, 0);
 	rig_fini(&rig);
 }
 
@@ -328,7 +80,7 @@ static void until_http(struct ops *ops, const char *path, int status, const char
 	for (int i = 0; i < 5000 && !good; i++) {
 		good = http_get(address, path, &body, &bytes) == status && strstr(body, text);
 		free(body);
-		nap();
+		rig_nap();
 	}
 	if (!good)
 		fail_msg("%s was never %d with %s", path, status, text);
@@ -364,10 +116,10 @@ static void test_health(void **state)
 	redis_fixture_start(&rig.server, NULL, NULL);
 	until_http(ops, "/health", 200, "connected");
 	ctl_request_stop(rig.ctl);
-	expect(rig.links.to_shard[0], MSG_SHARD_STOP);
+	rig_expect(rig.links.to_shard[0], MSG_SHARD_STOP);
 	until_http(ops, "/ready", 503, "stopping");
 	until_http(ops, "/health", 200, "yellow");
-	stop_rest(&rig, 0);
+	rig_stop_rest(&rig, 0);
 	until_http(ops, "/ready", 503, "stopped");
 	ops_stop(ops);
 	ops_free(ops);
@@ -429,7 +181,7 @@ static void test_key_that_is_none(void **state)
 
 static void test_login(void **state)
 {
-	struct ticket ticket = new_ticket(7);
+	struct ticket ticket = rig_ticket(7);
 	const uint64_t peer = handle_make(0, 1, 5);
 	struct rig rig;
 	uint64_t session;
@@ -437,56 +189,56 @@ static void test_login(void **state)
 	(void)state;
 	rig_init(&rig, 4096);
 	rig_start(&rig);
-	until(&rig, "GET t{node}:node-1", "\"players\":0", 0);
-	say_hello(&rig, peer, &ticket);
-	session = let_in(&rig);
-	until(&rig, "GET t{node}:node-1", "\"players\":1", 0);
-	until(&rig, "GET t{node}:node-1", "\"state\":\"ready\"", 0);
-	until(&rig, "HGET t{presence}:1:7 node", "node-1", 0);
-	until(&rig, "HGET t{presence}:1:7 generation", "42", 0);
-	until(&rig, "PTTL t{presence}:1:7", NULL, REDIS_REPLY_INTEGER);
+	rig_until(&rig, "GET t{node}:node-1", "\"players\":0", 0);
+	rig_say_hello(&rig, peer, &ticket);
+	session = rig_let_in(&rig);
+	rig_until(&rig, "GET t{node}:node-1", "\"players\":1", 0);
+	rig_until(&rig, "GET t{node}:node-1", "\"state\":\"ready\"", 0);
+	rig_until(&rig, "HGET t{presence}:1:7 node", "node-1", 0);
+	rig_until(&rig, "HGET t{presence}:1:7 generation", "42", 0);
+	rig_until(&rig, "PTTL t{presence}:1:7", NULL, REDIS_REPLY_INTEGER);
 
 	/* The same ticket again, of another peer. */
-	say_hello(&rig, handle_make(0, 1, 6), &ticket);
-	assert_int_equal(disconnected(&rig), SW_REASON_TICKET_USED);
+	rig_say_hello(&rig, handle_make(0, 1, 6), &ticket);
+	assert_int_equal(rig_disconnected(&rig), SW_REASON_TICKET_USED);
 
-	gone(&rig, peer);
-	expect(rig.links.to_shard[0], MSG_PLAYER_REMOVE);
-	left(&rig, session);
-	until(&rig, "HGETALL t{presence}:1:7", NULL, REDIS_REPLY_ARRAY);
-	until(&rig, "HGET t{presence}:1:7 node", NULL, REDIS_REPLY_NIL);
-	until(&rig, "GET t{node}:node-1", "\"players\":0", 0);
-	stop(&rig, 0);
+	rig_gone(&rig, peer);
+	rig_expect(rig.links.to_shard[0], MSG_PLAYER_REMOVE);
+	rig_left(&rig, session);
+	rig_until(&rig, "HGETALL t{presence}:1:7", NULL, REDIS_REPLY_ARRAY);
+	rig_until(&rig, "HGET t{presence}:1:7 node", NULL, REDIS_REPLY_NIL);
+	rig_until(&rig, "GET t{node}:node-1", "\"players\":0", 0);
+	rig_stop(&rig, 0);
 	rig_fini(&rig);
 }
 
 static void test_redis_gone_and_back(void **state)
 {
-	struct ticket ticket = new_ticket(7), other = new_ticket(8);
+	struct ticket ticket = rig_ticket(7), other = rig_ticket(8);
 	struct rig rig;
 	uint64_t session;
 
 	(void)state;
 	rig_init(&rig, 4096);
 	rig_start(&rig);
-	say_hello(&rig, handle_make(0, 1, 1), &ticket);
-	session = let_in(&rig);
-	until(&rig, "HGET t{presence}:1:7 node", "node-1", 0);
+	rig_say_hello(&rig, handle_make(0, 1, 1), &ticket);
+	session = rig_let_in(&rig);
+	rig_until(&rig, "HGET t{presence}:1:7 node", "node-1", 0);
 	redis_fixture_kill(&rig.server);
 	/* Nobody is let in unchecked; the one who is in plays on. */
-	say_hello(&rig, handle_make(0, 1, 2), &other);
-	assert_int_equal(disconnected(&rig), SW_REASON_TRY_LATER);
-	gone(&rig, handle_make(0, 1, 2));
+	rig_say_hello(&rig, handle_make(0, 1, 2), &other);
+	assert_int_equal(rig_disconnected(&rig), SW_REASON_TRY_LATER);
+	rig_gone(&rig, handle_make(0, 1, 2));
 	/* Back, and empty: what should be there is said again. */
 	redis_fixture_start(&rig.server, NULL, NULL);
-	until(&rig, "HGET t{presence}:1:7 node", "node-1", 0);
-	until(&rig, "GET t{node}:node-1", "\"players\":1", 0);
-	other = new_ticket(8);
-	say_hello(&rig, handle_make(0, 1, 3), &other);
-	let_in(&rig);
-	gone(&rig, handle_make(0, 1, 1));
-	left(&rig, session);
-	stop(&rig, 3);
+	rig_until(&rig, "HGET t{presence}:1:7 node", "node-1", 0);
+	rig_until(&rig, "GET t{node}:node-1", "\"players\":1", 0);
+	other = rig_ticket(8);
+	rig_say_hello(&rig, handle_make(0, 1, 3), &other);
+	rig_let_in(&rig);
+	rig_gone(&rig, handle_make(0, 1, 1));
+	rig_left(&rig, session);
+	rig_stop(&rig, 3);
 	rig_fini(&rig);
 }
 
@@ -514,17 +266,17 @@ static void test_same_name(void **state)
 	assert_int_equal(sw_log_open(path, "warn"), 0);
 	rig_init(&rig, 4096);
 	rig_start(&rig);
-	until(&rig, "GET t{node}:node-1", "\"state\":\"ready\"", 0);
-	stop(&rig, 0);
+	rig_until(&rig, "GET t{node}:node-1", "\"state\":\"ready\"", 0);
+	rig_stop(&rig, 0);
 	ctl_free(rig.ctl);
-	until(&rig, "GET t{node}:node-1", "\"state\":\"stopped\"", 0);
+	rig_until(&rig, "GET t{node}:node-1", "\"state\":\"stopped\"", 0);
 	rig.ctl = ctl_start(&rig.config, &rig.links, stderr);
 	assert_non_null(rig.ctl);
-	until(&rig, "GET t{node}:node-1", "\"state\":\"ready\"", 0);
-	freeReplyObject(ask(&rig, "SET t{node}:node-1 {\"boot\":\"0\",\"state\":\"ready\"}"));
+	rig_until(&rig, "GET t{node}:node-1", "\"state\":\"ready\"", 0);
+	freeReplyObject(rig_ask(&rig, "SET t{node}:node-1 {\"boot\":\"0\",\"state\":\"ready\"}"));
 	for (int i = 0; i < 5000 && !lines_with(file, says); i++)
-		nap();
-	stop(&rig, 0);
+		rig_nap();
+	rig_stop(&rig, 0);
 	rig_fini(&rig);
 	/* The stranger's beat is warned of, the restart is not. */
 	assert_int_equal(lines_with(file, says), 1);
@@ -536,7 +288,7 @@ static void test_same_name(void **state)
 /* The world is away: the ticket is given its use back, and works once it is there again. */
 static void test_ticket_given_back(void **state)
 {
-	struct ticket ticket = new_ticket(7);
+	struct ticket ticket = rig_ticket(7);
 	struct msg_character_loaded loaded = {.result = MSG_LOAD_UNAVAILABLE};
 	struct msg_character_load load;
 	struct rig rig;
@@ -544,14 +296,15 @@ static void test_ticket_given_back(void **state)
 	(void)state;
 	rig_init(&rig, 4096);
 	rig_start(&rig);
-	say_hello(&rig, handle_make(0, 1, 1), &ticket);
-	memcpy(&load, msg_payload(expect(rig.links.to_world, MSG_CHARACTER_LOAD)), sizeof(load));
+	rig_say_hello(&rig, handle_make(0, 1, 1), &ticket);
+	memcpy(&load, msg_payload(rig_expect(rig.links.to_world, MSG_CHARACTER_LOAD)),
+		sizeof(load));
 	loaded.session = load.session;
-	push(rig.links.from_world, MSG_CHARACTER_LOADED, 0, &loaded, sizeof(loaded), 0);
-	assert_int_equal(disconnected(&rig), SW_REASON_TRY_LATER);
-	say_hello(&rig, handle_make(0, 1, 2), &ticket);
-	let_in(&rig);
-	stop(&rig, 0);
+	rig_push(rig.links.from_world, MSG_CHARACTER_LOADED, 0, &loaded, sizeof(loaded), 0);
+	assert_int_equal(rig_disconnected(&rig), SW_REASON_TRY_LATER);
+	rig_say_hello(&rig, handle_make(0, 1, 2), &ticket);
+	rig_let_in(&rig);
+	rig_stop(&rig, 0);
 	rig_fini(&rig);
 }
 
@@ -565,16 +318,16 @@ static void test_full_ring(void **state)
 	rig_init(&rig, 256);
 	rig_start(&rig);
 	ctl_request_stop(rig.ctl); /* all who come now are refused */
-	expect(rig.links.to_shard[0], MSG_SHARD_STOP);
+	rig_expect(rig.links.to_shard[0], MSG_SHARD_STOP);
 	for (uint32_t i = 0; i < peers; i++)
-		connect_peer(&rig, handle_make(0, 1, i));
+		rig_connect(&rig, handle_make(0, 1, i));
 	for (uint32_t i = 0; i < peers; i++) {
 		const struct msg *message;
 
-		message = expect(rig.links.to_dataplane[0], MSG_PEER_DISCONNECT);
+		message = rig_expect(rig.links.to_dataplane[0], MSG_PEER_DISCONNECT);
 		assert_int_equal(message->peer, handle_make(0, 1, i));
 	}
-	stop_rest(&rig, 0);
+	rig_stop_rest(&rig, 0);
 	rig_fini(&rig);
 }
 
@@ -589,7 +342,7 @@ static void test_silent_stop(void **state)
 	ctl_request_stop(rig.ctl);
 	assert_true(ctl_wait(rig.ctl, 10000));
 	assert_int_equal(ctl_join(rig.ctl), UINT32_MAX);
-	expect(rig.links.to_world, MSG_WORLD_FLUSH); /* what did arrive was to be kept */
+	rig_expect(rig.links.to_world, MSG_WORLD_FLUSH); /* what did arrive was to be kept */
 	rig_fini(&rig);
 }
 
@@ -620,7 +373,7 @@ static void storm_load(struct rig *rig, const struct msg *message)
 	struct msg_character_loaded loaded = {.epoch = 1, .session = message->subject};
 
 	assert_int_equal(message->type, MSG_CHARACTER_LOAD);
-	push(rig->links.from_world, MSG_CHARACTER_LOADED, 0, &loaded, sizeof(loaded), 0);
+	rig_push(rig->links.from_world, MSG_CHARACTER_LOADED, 0, &loaded, sizeof(loaded), 0);
 }
 
 static void storm_shard(struct rig *rig, const struct msg *message)
@@ -632,9 +385,10 @@ static void storm_shard(struct rig *rig, const struct msg *message)
 		assert_int_equal(storm.session[i], 0);
 		storm.session[i] = message->subject;
 		storm.joined++;
-		push(rig->links.from_shard[0], MSG_PLAYER_JOINED, 0, &joined, sizeof(joined), 0);
+		rig_push(
+			rig->links.from_shard[0], MSG_PLAYER_JOINED, 0, &joined, sizeof(joined), 0);
 	} else if (message->type == MSG_PLAYER_REMOVE && storm.session[i]) {
-		left(rig, message->subject);
+		rig_left(rig, message->subject);
 		storm.session[i] = 0;
 	}
 }
@@ -647,7 +401,7 @@ static void storm_dataplane(struct rig *rig, const struct msg *message)
 		return;
 	storm.ended[i] = true;
 	storm.refused++;
-	gone(rig, message->peer);
+	rig_gone(rig, message->peer);
 }
 
 static void storm_pump(struct rig *rig)
@@ -657,7 +411,7 @@ static void storm_pump(struct rig *rig)
 	count += take_all(rig->links.to_shard[0], rig, storm_shard);
 	count += take_all(rig->links.to_dataplane[0], rig, storm_dataplane);
 	if (!count)
-		nap();
+		rig_nap();
 }
 
 /* Many at once, over small rings, while Redis dies and comes back twice: each is let in or told why
@@ -675,9 +429,9 @@ static void test_storm(void **state)
 	rig_start(&rig);
 	begun_ns = mono_ns();
 	for (uint32_t i = 0; i < STORM; i++) {
-		struct ticket ticket = new_ticket(1 + i);
+		struct ticket ticket = rig_ticket(1 + i);
 
-		say_hello(&rig, handle_make(0, 1, i), &ticket);
+		rig_say_hello(&rig, handle_make(0, 1, i), &ticket);
 		storm_pump(&rig);
 		if (i == STORM / 4 || i == STORM / 2)
 			redis_fixture_kill(&rig.server);
@@ -692,28 +446,28 @@ static void test_storm(void **state)
 	assert_true(storm.joined > 0 && storm.refused > 0);
 	for (uint32_t i = 0; i < STORM; i++)
 		if (!storm.ended[i])
-			gone(&rig, handle_make(0, 1, i));
+			rig_gone(&rig, handle_make(0, 1, i));
 	while (take_all(rig.links.to_shard[0], &rig, storm_shard) || mono_ns() < until_ns) {
-		redisReply *reply = ask(&rig, "GET t{node}:node-1");
+		redisReply *reply = rig_ask(&rig, "GET t{node}:node-1");
 		bool empty = reply->str && strstr(reply->str, "\"sessions\":0,");
 
 		freeReplyObject(reply);
 		if (empty)
 			break;
-		nap();
+		rig_nap();
 	}
-	until(&rig, "GET t{node}:node-1", "\"sessions\":0,\"players\":0,\"places\":0", 0);
+	rig_until(&rig, "GET t{node}:node-1", "\"sessions\":0,\"players\":0,\"places\":0", 0);
 	for (int i = 0; i < 5000; i++) {
-		redisReply *reply = ask(&rig, "KEYS t{presence}*");
+		redisReply *reply = rig_ask(&rig, "KEYS t{presence}*");
 
 		present = reply->elements;
 		freeReplyObject(reply);
 		if (!present)
 			break;
-		nap();
+		rig_nap();
 	}
 	assert_int_equal(present, 0);
-	stop(&rig, 0);
+	rig_stop(&rig, 0);
 	rig_fini(&rig);
 }
 
@@ -721,9 +475,7 @@ static int setup(void **state)
 {
 	(void)state;
 	sw_log_open("", "error");
-	assert_int_equal(ticket_init(), 0);
-	ticket_key_new(&key, 1);
-	return 0;
+	return rig_keys() ? 0 : -1;
 }
 
 int main(void)

@@ -1,0 +1,185 @@
+/* Proves what the control thread does with operators' orders, against a real redis-server and with
+ * the test as ops, shard and world: each order by its words, each refusal by its sentence, each of
+ * them once in the audit with who gave it; an instance that has to be prepared is answered when it
+ * runs; a question to a world that says nothing is answered all the same. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "common/instance.h"
+#include "control/control_rig.h"
+
+/* One order and what is to come of it: the answer, which has `says` in it, and the audit. */
+static void order(struct rig *rig, const char *words, uint32_t count, uint32_t bytes,
+	enum order_result result, const char *says)
+{
+	static uint64_t subject = 100;
+	struct msg_order body = {.author = "anna", .words = count, .words_bytes = bytes};
+	struct msg_order_answer answer;
+	struct msg_buffer buffer;
+	uint8_t *at =
+		msg_begin(buffer.slot, MSG_ORDER, 0, (uint32_t)sizeof(body) + body.words_bytes);
+	const struct msg *message;
+	char text[ORDER_TEXT_BYTES + 1];
+
+	memcpy(at, &body, sizeof(body));
+	memcpy(at + sizeof(body), words, bytes);
+	buffer.slot->subject = ++subject;
+	assert_true(msg_ring_push(rig->links.from_ops, buffer.slot));
+	message = rig_expect(rig->links.to_ops, MSG_ORDER_ANSWER);
+	assert_int_equal(message->subject, subject);
+	memcpy(&answer, msg_payload(message), sizeof(answer));
+	assert_int_equal(message->payload_bytes, sizeof(answer) + answer.text_bytes);
+	memcpy(text, msg_payload(message) + sizeof(answer), answer.text_bytes);
+	text[answer.text_bytes] = 0;
+	if (answer.result != result || !strstr(text, says))
+		fail_msg("%s: result %u: %s", words, answer.result, text);
+	assert_int_equal(rig->woken, subject);
+}
+
+/* The audit of the last order. */
+static void audited(struct rig *rig, bool good, const char *what, const char *says)
+{
+	const struct msg *message = rig_expect(rig->links.to_world, MSG_AUDIT);
+	char texts[2 * AUDIT_TEXT_BYTES + 1];
+	struct msg_audit audit;
+
+	memcpy(&audit, msg_payload(message), sizeof(audit));
+	assert_int_equal(
+		message->payload_bytes, sizeof(audit) + audit.what_bytes + audit.outcome_bytes);
+	memcpy(texts, msg_payload(message) + sizeof(audit),
+		(size_t)audit.what_bytes + audit.outcome_bytes);
+	texts[audit.what_bytes + audit.outcome_bytes] = 0;
+	assert_string_equal(audit.author, "anna");
+	assert_string_equal(audit.kind, "command");
+	assert_int_equal(audit.good, good);
+	assert_true(audit.id[0] && audit.id[1]);
+	assert_true(audit.at_ms > 1700000000000);
+	assert_int_equal(audit.what_bytes, strlen(what));
+	assert_memory_equal(texts, what, strlen(what));
+	if (!strstr(texts + audit.what_bytes, says))
+		fail_msg("%s: the audit says %s", what, texts + audit.what_bytes);
+}
+
+#define ORDER(rig, words, count, result, says)                                                     \
+	order(rig, words, count, (uint32_t)sizeof(words), ORDER_##result, says)
+
+static void each_order_is_answered_and_written_down(void **state)
+{
+	struct msg_instance body;
+	struct rig rig;
+
+	(void)state;
+	rig_init(&rig, 4096);
+	rig.config.maps[0].instances_max = 2;
+	rig.config.maps[0].close_after_s = 7;
+	rig_start(&rig);
+	ORDER(&rig, "burn", 1, USAGE, "there is no such order, but: instance open MAP;");
+	audited(&rig, false, "burn", "no such order");
+	ORDER(&rig, "instance", 1, USAGE, "no such order");
+	audited(&rig, false, "instance", "no such order");
+	ORDER(&rig, "instance\0open", 2, USAGE, "the order is: instance open MAP");
+	audited(&rig, false, "instance open", "the order is");
+	ORDER(&rig, "player\0a\0b", 3, USAGE, "player PLAYER");
+	audited(&rig, false, "player a b", "");
+	ORDER(&rig, "instance\0open\0nowhere", 3, REFUSED, "there is no map nowhere");
+	audited(&rig, false, "instance open nowhere", "nowhere");
+	ORDER(&rig, "instance\0close\0x", 3, USAGE, "no instance: its slot");
+	audited(&rig, false, "instance close x", "");
+	ORDER(&rig, "instance\0close\000300.1", 3, USAGE, "no instance: its slot");
+	audited(&rig, false, "instance close 300.1", "");
+	ORDER(&rig, "instance\0close\0001.1", 3, REFUSED, "there is no such instance");
+	audited(&rig, false, "instance close 1.1", "");
+	ORDER(&rig, "instance\0close\0000.1\0why not", 4, REFUSED, "only one of its map");
+	audited(&rig, false, "instance close 0.1 why not", "only one");
+	/* It is built, so the answer comes when it runs. */
+	ORDER(&rig, "instance\0open\0meadow", 3, DONE,
+		"instance 1.1 of meadow is open on shard 0; it closes by itself when it was empty "
+		"for 7 s");
+	audited(&rig, true, "instance open meadow", "1.1");
+	ORDER(&rig, "instance\0open\0meadow", 3, REFUSED, "maps[].instances_max");
+	audited(&rig, false, "instance open meadow", "instances_max");
+	ORDER(&rig, "instance\0close\0000.1", 3, DONE, "0.1 takes nobody more");
+	audited(&rig, true, "instance close 0.1", "players go to other instances");
+	memcpy(&body, msg_payload(rig_expect(rig.links.to_shard[0], MSG_INSTANCE_CLOSE)),
+		sizeof(body));
+	assert_int_equal(body.id, instance_id(0, 1));
+	ORDER(&rig, "instance\0close\0000.1", 3, REFUSED, "closing already");
+	audited(&rig, false, "instance close 0.1", "closing");
+	rig_stop(&rig, 0);
+	rig_fini(&rig);
+}
+
+static void what_cannot_be_built_is_said(void **state)
+{
+	struct rig rig;
+
+	(void)state;
+	rig_init(&rig, 4096);
+	rig.config.maps[0].instances_max = 2;
+	rig_start(&rig);
+	ORDER(&rig, "player\0001", 2, REFUSED, "no player 1"); /* the first instance runs by then */
+	audited(&rig, false, "player 1", "");
+	rig_expect(rig.links.to_shard[0], MSG_INSTANCE_OPEN);
+	atomic_store(&rig.build_fails, true);
+	ORDER(&rig, "instance\0open\0meadow", 3, REFUSED, "no instance could be prepared");
+	audited(&rig, false, "instance open meadow", "the log says why");
+	rig_stop(&rig, 0);
+	rig_fini(&rig);
+}
+
+static void a_player_is_looked_up_and_kicked(void **state)
+{
+	const struct ticket ticket = rig_ticket(4711);
+	const uint64_t peer = handle_make(0, 1, 5);
+	struct msg_player_remove removed;
+	struct rig rig;
+	uint64_t session;
+
+	(void)state;
+	rig_init(&rig, 4096);
+	rig_start(&rig);
+	ORDER(&rig, "player\0Ulla", 2, REFUSED, "no player Ulla is on this node");
+	audited(&rig, false, "player Ulla", "");
+	rig_say_hello(&rig, peer, &ticket);
+	session = rig_let_in(&rig);
+	/* The world says nothing; the rest is said. */
+	ORDER(&rig, "player\0Ulla", 2, DONE, "4711 Ulla, account 1, realm 1\n");
+	audited(&rig, true, "player Ulla", "the world thread did not say");
+	ORDER(&rig, "player\0004711", 2, DONE,
+		"meadow, instance 0.1, shard 0, 0 maps before it\n"
+		"epoch         42\n");
+	audited(&rig, true, "player 4711", "connected");
+	ORDER(&rig, "kick\0004712", 2, REFUSED, "no player 4712");
+	audited(&rig, false, "kick 4712", "");
+	ORDER(&rig, "kick\0Ulla\0she was rude", 3, DONE, "Ulla (character 4711) is saved and");
+	audited(&rig, true, "kick Ulla she was rude", "");
+	memcpy(&removed, msg_payload(rig_expect(rig.links.to_shard[0], MSG_PLAYER_REMOVE)),
+		sizeof(removed));
+	assert_int_equal(removed.session, session);
+	assert_int_equal(removed.reason, SW_REASON_KICKED);
+	ORDER(&rig, "kick\0Ulla", 2, REFUSED, "leaving already");
+	audited(&rig, false, "kick Ulla", "");
+	rig_left(&rig, session);
+	rig_gone(&rig, peer);
+	rig_stop(&rig, 0);
+	rig_fini(&rig);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_order_is_answered_and_written_down),
+		cmocka_unit_test(what_cannot_be_built_is_said),
+		cmocka_unit_test(a_player_is_looked_up_and_kicked),
+	};
+
+	if (!rig_keys())
+		return 1;
+	return cmocka_run_group_tests_name("orders", tests, NULL, NULL);
+}
