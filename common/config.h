@@ -19,6 +19,7 @@
 #define CONFIG_INSTANCES_MAX 256u /* of all maps together */
 #define CONFIG_SHARD_ANY   UINT32_MAX
 #define CONFIG_KEYS_MAX    4u /* ticket keys that are valid at once */
+#define CONFIG_COMMIT_LINKS_MAX 16u
 #define CONFIG_TEXT_BYTES  128u
 #define CONFIG_PATH_BYTES  256u
 
@@ -138,6 +139,7 @@ struct sw_config {
 		uint32_t saves_per_batch;
 		uint32_t commits_pending_max; /* commits without a result */
 		uint32_t commits_per_batch;
+		uint32_t commit_links;
 	} postgres;
 	struct {
 		char address[64]; /* ip:port of /metrics, /health, /status */

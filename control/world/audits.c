@@ -133,8 +133,8 @@ void audits_writes_query(struct world *world, const struct msg *message)
 	*result = (struct msg_writes_result){.request = query.request,
 		.character_id = query.character_id,
 		.saves = save_table_has(world->saves, query.realm_id, query.character_id),
-		.links_max = WORLD_LINKS};
-	for (uint32_t i = 0; i < WORLD_LINKS; i++)
+		.links_max = world->link_count};
+	for (uint32_t i = 0; i < world->link_count; i++)
 		result->links += pg_link_ready(world->links[i]);
 	count = commit_table_unsettled(world->commits, UINT64_MAX, list, LISTED_MAX);
 	for (uint32_t i = 0; i < count && i < LISTED_MAX; i++) {

@@ -95,3 +95,24 @@ enum commit_fault commit_check(
 	*op = 0;
 	return COMMIT_FAULT_NONE;
 }
+
+bool commit_is_simple(const struct msg_commit *commit)
+{
+	if (commit->ops > COMMIT_SIMPLE_OPS)
+		return false;
+	for (uint32_t i = 0; i < commit->ops; i++) {
+		const struct commit_op *a = &commit->op[i];
+
+		if ((a->kind != COMMIT_GOLD && a->kind != COMMIT_EXPERIENCE &&
+			    a->kind != COMMIT_SLOT) ||
+			a->serial != 0)
+			return false;
+		for (uint32_t k = 0; k < i; k++) {
+			const struct commit_op *b = &commit->op[k];
+
+			if (a->kind == b->kind && a->who == b->who && a->slot == b->slot)
+				return false;
+		}
+	}
+	return true;
+}

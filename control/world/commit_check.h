@@ -30,4 +30,10 @@ enum commit_fault commit_check(
 
 const char *commit_fault_text(enum commit_fault fault);
 
+/* Whether commit_set_1 (migrations/0004) may carry it out: gold, experience and items without a
+ * serial, at most COMMIT_SIMPLE_OPS operations, no two of them on one balance or slot. commit: one
+ * that commit_check found good. */
+#define COMMIT_SIMPLE_OPS 8u
+bool commit_is_simple(const struct msg_commit *commit);
+
 #endif

@@ -4,17 +4,22 @@
 
 #include "control/world/pg_binary.h"
 
+#define CALL(function, more)                                                                       \
+	"SELECT result, refused_op, gold, experience, other_gold, other_experience, "              \
+	"repeated FROM " function "($1::int4, $2::uuid[], $3::int8[], $4::int8[], "                \
+	"$5::int8[], $6::int8[], $7::int4[], $8::int4[], $9::int4[], $10::int4[], "                \
+	"$11::int4[], $12::int4[], $13::int8[], " more ")"
+
+/* By whether it is a set. */
 const struct pg_prepared statements_commits[STATEMENTS_COMMITS] = {
-	{"commit_batch",
-		"SELECT result, refused_op, gold, experience, other_gold, other_experience, "
-		"repeated FROM commit_batch_1($1::int4, $2::uuid[], $3::int8[], $4::int8[], "
-		"$5::int8[], $6::int8[], $7::int4[], $8::int4[], $9::int4[], $10::int4[], "
-		"$11::int4[], $12::int4[], $13::int8[], $14::int8[])"},
+	{"commit_batch", CALL("commit_batch_1", "$14::int8[]")},
+	{"commit_set", CALL("commit_set_1", "$14::int4[], $15::int4[], $16::int8[]")},
 };
 
 #define RESULT_COLUMNS 7
 
-/* Columns of a commit, then of an operation: type and bytes of an element. */
+/* Columns of a commit, then of an operation: type and bytes of an element. The last ones are the
+ * row's or the set's. */
 enum {
 	REQUEST,
 	CHARACTER,
@@ -29,6 +34,9 @@ enum {
 	OP_ITEM,
 	OP_AMOUNT,
 	OP_SERIAL,
+	OP_COMMIT,
+	OP_NUMBER,
+	OP_CHARACTER,
 	COLUMNS
 };
 #define COMMIT_COLUMNS OP_KIND
@@ -49,6 +57,9 @@ static const struct {
 	[OP_ITEM] = {PG_OID_INT4, 4},
 	[OP_AMOUNT] = {PG_OID_INT8, 8},
 	[OP_SERIAL] = {PG_OID_INT8, 8},
+	[OP_COMMIT] = {PG_OID_INT4, 4},
+	[OP_NUMBER] = {PG_OID_INT4, 4},
+	[OP_CHARACTER] = {PG_OID_INT8, 8},
 };
 
 struct commit_encoder {
@@ -106,17 +117,14 @@ void commit_encoder_free(struct commit_encoder *encoder)
 	free(encoder);
 }
 
-static void put_op(uint8_t *at[COLUMNS], const struct commit_op *op)
+static bool in_call(int column, bool set)
 {
-	at[OP_KIND] = pg_array_32(at[OP_KIND], op->kind);
-	at[OP_WHO] = pg_array_32(at[OP_WHO], op->who);
-	at[OP_SLOT] = pg_array_32(at[OP_SLOT], op->slot);
-	at[OP_ITEM] = pg_array_32(at[OP_ITEM], op->item);
-	at[OP_AMOUNT] = pg_array_64(at[OP_AMOUNT], (uint64_t)op->amount);
-	at[OP_SERIAL] = pg_array_64(at[OP_SERIAL], op->serial);
+	return column < OP_SERIAL || (column == OP_SERIAL) != set;
 }
 
-static void put_commit(uint8_t *at[COLUMNS], const struct msg_commit *commit)
+/* number: of the commit, from 1. */
+static void put_commit(
+	uint8_t *at[COLUMNS], const struct msg_commit *commit, uint32_t number, bool set)
 {
 	uint64_t request[2] = {htobe64(commit->request[0]), htobe64(commit->request[1])};
 
@@ -127,12 +135,26 @@ static void put_commit(uint8_t *at[COLUMNS], const struct msg_commit *commit)
 	at[OTHER_EPOCH] = pg_array_64(at[OTHER_EPOCH], commit->epoch[1]);
 	at[REASON] = pg_array_32(at[REASON], commit->reason);
 	at[OPS] = pg_array_32(at[OPS], commit->ops);
-	for (uint32_t i = 0; i < commit->ops; i++)
-		put_op(at, &commit->op[i]);
+	for (uint32_t i = 0; i < commit->ops; i++) {
+		const struct commit_op *op = &commit->op[i];
+
+		at[OP_KIND] = pg_array_32(at[OP_KIND], op->kind);
+		at[OP_WHO] = pg_array_32(at[OP_WHO], op->who);
+		at[OP_SLOT] = pg_array_32(at[OP_SLOT], op->slot);
+		at[OP_ITEM] = pg_array_32(at[OP_ITEM], op->item);
+		at[OP_AMOUNT] = pg_array_64(at[OP_AMOUNT], (uint64_t)op->amount);
+		if (!set) {
+			at[OP_SERIAL] = pg_array_64(at[OP_SERIAL], op->serial);
+			continue;
+		}
+		at[OP_COMMIT] = pg_array_32(at[OP_COMMIT], number);
+		at[OP_NUMBER] = pg_array_32(at[OP_NUMBER], i);
+		at[OP_CHARACTER] = pg_array_64(at[OP_CHARACTER], commit->character_id[op->who]);
+	}
 }
 
 void commit_encoder_fill(struct commit_encoder *encoder, struct commit *const *commits,
-	uint32_t count, struct pg_call *call)
+	uint32_t count, bool set, struct pg_call *call)
 {
 	uint8_t *at[COLUMNS];
 	uint32_t ops = 0;
@@ -143,13 +165,15 @@ void commit_encoder_fill(struct commit_encoder *encoder, struct commit *const *c
 		at[c] = pg_array_begin(
 			encoder->column[c], SHAPE[c].type, c < COMMIT_COLUMNS ? count : ops);
 	for (uint32_t i = 0; i < count; i++)
-		put_commit(at, &commits[i]->body.commit);
+		put_commit(at, &commits[i]->body.commit, i + 1, set);
 	memset(call, 0, sizeof(*call));
-	call->name = statements_commits[0].name;
+	call->name = statements_commits[set].name;
 	encoder->realm_id = htobe32(commits[0]->body.commit.realm_id);
 	pg_call_add(call, &encoder->realm_id, 4);
-	for (int c = 0; c < COLUMNS; c++)
-		pg_call_add(call, encoder->column[c], (size_t)(at[c] - encoder->column[c]));
+	for (int c = 0; c < COLUMNS; c++) {
+		if (in_call(c, set))
+			pg_call_add(call, encoder->column[c], (size_t)(at[c] - encoder->column[c]));
+	}
 }
 
 bool commit_results_read(PGresult *const *results, uint32_t result_count,

@@ -1,12 +1,13 @@
-/* commit_statement: how a batch of commits becomes one call of commit_batch_1 (migrations/0002 has
- * it, and why it is safe), and its rows become results. Pure but for libpq's result accessors. */
+/* commit_statement: how a batch of commits becomes one call of commit_batch_1 or, a set, of
+ * commit_set_1 (migrations/0002 and 0004 have them, and why they are safe), and its rows become
+ * results. Pure but for libpq's result accessors. */
 #ifndef SW_CONTROL_WORLD_COMMIT_STATEMENT_H
 #define SW_CONTROL_WORLD_COMMIT_STATEMENT_H
 
 #include "control/world/commit_table.h"
 #include "control/world/pg_link.h"
 
-#define STATEMENTS_COMMITS 1u
+#define STATEMENTS_COMMITS 2u
 extern const struct pg_prepared statements_commits[STATEMENTS_COMMITS];
 
 /* The arrays of a batch, built in memory of its own. */
@@ -16,7 +17,7 @@ void commit_encoder_free(struct commit_encoder *encoder);
 size_t commit_encoder_bytes(uint32_t batch_max, uint32_t batch_ops_max);
 /* *call points into the encoder. commits: of one realm, within the encoder's limits. */
 void commit_encoder_fill(struct commit_encoder *encoder, struct commit *const *commits,
-	uint32_t count, struct pg_call *call);
+	uint32_t count, bool set, struct pg_call *call);
 
 /* Fills the result of each commit of the batch, all of it; *repeated: how many had one from an
  * earlier time. False, with nothing to rely on, when the rows are not what the statement gives. */

@@ -4,29 +4,40 @@
 #include <string.h>
 
 #include "common/check.h"
+#include "control/world/commit_check.h"
 
 #define NIL UINT32_MAX
 
-/* A character with pending commits. */
+/* A character with pending commits, and the line of them: places are commit * 2 + who. */
 struct holder {
 	uint64_t character_id;
 	uint32_t realm_id;
-	uint32_t pending;
-	uint32_t chain;  /* next of the hash bucket, or of the free list */
-	uint64_t marked; /* the rotation that has it stay behind */
+	uint32_t first, last;
+	uint32_t chain; /* next of the hash bucket, or of the free list */
+};
+
+struct batch_in_flight {
+	uint32_t count, left;
+	struct commit **commits; /* [batch_max] */
 };
 
 struct commit_table {
-	uint32_t capacity, batch_max, batch_ops_max, bucket_mask;
-	uint32_t used, waiting_count, batch_count, batch_left;
-	uint64_t sequence, rotation;
+	struct commit_table_size size;
+	uint32_t bucket_mask;
+	uint32_t used, waiting_count, in_flight_count, batches_count;
+	uint32_t reserve, shared_max, shared; /* places: of a source alone; of all; taken of them */
+	uint64_t sequence;
 	uint64_t expiry_ns; /* no waiting commit expires before */
 	struct commit_list free, waiting;
-	struct commit *commits; /* [capacity] */
-	struct commit **batch;  /* [batch_max] */
-	struct holder *holders; /* [2 * capacity]: a commit has up to two */
-	uint32_t *buckets;      /* [bucket_mask + 1] of characters */
-	uint32_t *requests;     /* [bucket_mask + 1] of commits */
+	struct commit_list ready[2]; /* of waiting, by ready_line; [1]: simple ones */
+	uint32_t ready_count[2];
+	struct commit *commits;          /* [capacity] */
+	struct batch_in_flight *batches; /* [batches] */
+	struct commit **batch_commits;   /* [batches * batch_max] */
+	struct holder *holders;          /* [2 * capacity]: a commit has up to two */
+	uint32_t *buckets;               /* [bucket_mask + 1] of characters */
+	uint32_t *requests;              /* [bucket_mask + 1] of commits */
+	uint32_t *used_by;               /* [sources] */
 	uint32_t free_holder;
 };
 
@@ -39,44 +50,61 @@ static uint32_t bucket_count(uint32_t capacity)
 	return n;
 }
 
-size_t commit_table_bytes(uint32_t capacity, uint32_t batch_max)
+size_t commit_table_bytes(const struct commit_table_size *size)
 {
-	return sizeof(struct commit_table) + (size_t)capacity * sizeof(struct commit) +
-	       (size_t)batch_max * sizeof(struct commit *) +
-	       (size_t)capacity * 2 * sizeof(struct holder) +
-	       (size_t)bucket_count(capacity) * 2 * sizeof(uint32_t);
+	return sizeof(struct commit_table) + (size_t)size->capacity * sizeof(struct commit) +
+	       (size_t)size->batches * sizeof(struct batch_in_flight) +
+	       (size_t)size->batches * size->batch_max * sizeof(struct commit *) +
+	       (size_t)size->capacity * 2 * sizeof(struct holder) +
+	       (size_t)bucket_count(size->capacity) * 2 * sizeof(uint32_t) +
+	       (size_t)size->sources * sizeof(uint32_t);
 }
 
-struct commit_table *commit_table_new(uint32_t capacity, uint32_t batch_max, uint32_t batch_ops_max)
+static void init(struct commit_table *t, uint32_t buckets)
 {
-	struct commit_table *t = calloc(1, sizeof(*t));
-	uint32_t buckets = bucket_count(capacity);
+	uint32_t capacity = t->size.capacity;
 
-	CHECK(capacity >= 1 && capacity < 1u << 30 && batch_max >= 1);
-	if (!t)
-		return NULL;
-	t->capacity = capacity;
-	t->batch_max = batch_max;
-	t->batch_ops_max = batch_ops_max;
-	t->bucket_mask = buckets - 1;
-	t->commits = calloc(capacity, sizeof(*t->commits));
-	t->batch = calloc(batch_max, sizeof(struct commit *));
-	t->holders = calloc(2 * (size_t)capacity, sizeof(*t->holders));
-	t->buckets = malloc(buckets * sizeof(*t->buckets));
-	t->requests = malloc(buckets * sizeof(*t->requests));
-	t->expiry_ns = UINT64_MAX;
-	if (!t->commits || !t->batch || !t->holders || !t->buckets || !t->requests) {
-		commit_table_free(t);
-		return NULL;
-	}
+	t->reserve = capacity / 2 / t->size.sources;
+	t->shared_max = capacity - t->reserve * t->size.sources;
 	TAILQ_INIT(&t->free);
 	TAILQ_INIT(&t->waiting);
+	TAILQ_INIT(&t->ready[0]);
+	TAILQ_INIT(&t->ready[1]);
 	for (uint32_t i = 0; i < capacity; i++)
 		TAILQ_INSERT_TAIL(&t->free, &t->commits[i], line);
+	for (uint32_t i = 0; i < t->size.batches; i++)
+		t->batches[i].commits = &t->batch_commits[(size_t)i * t->size.batch_max];
 	for (uint32_t i = 0; i < 2 * capacity; i++)
 		t->holders[i].chain = i + 1 < 2 * capacity ? i + 1 : NIL;
 	memset(t->buckets, 0xff, buckets * sizeof(*t->buckets));
 	memset(t->requests, 0xff, buckets * sizeof(*t->requests));
+}
+
+struct commit_table *commit_table_new(const struct commit_table_size *size)
+{
+	struct commit_table *t = calloc(1, sizeof(*t));
+	uint32_t buckets = bucket_count(size->capacity);
+
+	CHECK(size->capacity >= 1 && size->capacity < 1u << 30 && size->batch_max >= 1 &&
+		size->batches >= 1 && size->sources >= 1);
+	if (!t)
+		return NULL;
+	t->size = *size;
+	t->bucket_mask = buckets - 1;
+	t->commits = calloc(size->capacity, sizeof(*t->commits));
+	t->batches = calloc(size->batches, sizeof(*t->batches));
+	t->batch_commits = calloc((size_t)size->batches * size->batch_max, sizeof(struct commit *));
+	t->holders = calloc(2 * (size_t)size->capacity, sizeof(*t->holders));
+	t->buckets = malloc(buckets * sizeof(*t->buckets));
+	t->requests = malloc(buckets * sizeof(*t->requests));
+	t->used_by = calloc(size->sources, sizeof(*t->used_by));
+	t->expiry_ns = UINT64_MAX;
+	if (!t->commits || !t->batches || !t->batch_commits || !t->holders || !t->buckets ||
+		!t->requests || !t->used_by) {
+		commit_table_free(t);
+		return NULL;
+	}
+	init(t, buckets);
 	return t;
 }
 
@@ -85,10 +113,12 @@ void commit_table_free(struct commit_table *t)
 	if (!t)
 		return;
 	free(t->commits);
-	free(t->batch);
+	free(t->batches);
+	free(t->batch_commits);
 	free(t->holders);
 	free(t->buckets);
 	free(t->requests);
+	free(t->used_by);
 	free(t);
 }
 
@@ -111,7 +141,7 @@ static uint32_t find(const struct commit_table *t, uint32_t realm_id, uint64_t c
 	return i;
 }
 
-static void hold(struct commit_table *t, uint32_t realm_id, uint64_t character_id)
+static uint32_t holder_of(struct commit_table *t, uint32_t realm_id, uint64_t character_id)
 {
 	uint32_t i = find(t, realm_id, character_id);
 
@@ -120,25 +150,101 @@ static void hold(struct commit_table *t, uint32_t realm_id, uint64_t character_i
 
 		i = t->free_holder;
 		t->free_holder = t->holders[i].chain;
-		t->holders[i] = (struct holder){
-			.character_id = character_id, .realm_id = realm_id, .chain = *bucket};
+		t->holders[i] = (struct holder){.character_id = character_id,
+			.realm_id = realm_id,
+			.first = NIL,
+			.last = NIL,
+			.chain = *bucket};
 		*bucket = i;
 	}
-	t->holders[i].pending++;
+	return i;
 }
 
-static void let_go(struct commit_table *t, uint32_t realm_id, uint64_t character_id)
+static void holder_free(struct commit_table *t, uint32_t i)
 {
-	uint32_t i = find(t, realm_id, character_id);
-	uint32_t *link = &t->buckets[bucket_of(t, realm_id, character_id)];
+	uint32_t *link =
+		&t->buckets[bucket_of(t, t->holders[i].realm_id, t->holders[i].character_id)];
 
-	if (--t->holders[i].pending > 0)
-		return;
 	while (*link != i)
 		link = &t->holders[*link].chain;
 	*link = t->holders[i].chain;
 	t->holders[i].chain = t->free_holder;
 	t->free_holder = i;
+}
+
+static uint32_t lines_of(const struct commit *c)
+{
+	return c->body.commit.character_id[1] ? 2 : 1;
+}
+
+static bool is_ready(const struct commit *c)
+{
+	return c->state == COMMIT_WAITING && c->blockers == 0;
+}
+
+static void ready_add(struct commit_table *t, struct commit *c, bool front)
+{
+	if (front)
+		TAILQ_INSERT_HEAD(&t->ready[c->simple], c, ready_line);
+	else
+		TAILQ_INSERT_TAIL(&t->ready[c->simple], c, ready_line);
+	t->ready_count[c->simple]++;
+}
+
+static void ready_remove(struct commit_table *t, struct commit *c)
+{
+	TAILQ_REMOVE(&t->ready[c->simple], c, ready_line);
+	t->ready_count[c->simple]--;
+}
+
+/* To the end of its characters' lines. */
+static void stand_in_lines(struct commit_table *t, struct commit *c)
+{
+	c->blockers = 0;
+	for (uint32_t who = 0; who < lines_of(c); who++) {
+		uint32_t place = (uint32_t)(c - t->commits) * 2 + who;
+		uint32_t i =
+			holder_of(t, c->body.commit.realm_id, c->body.commit.character_id[who]);
+		struct holder *h = &t->holders[i];
+
+		c->holder[who] = i;
+		c->previous[who] = h->last;
+		c->next[who] = NIL;
+		if (h->last == NIL)
+			h->first = place;
+		else
+			t->commits[h->last / 2].next[h->last % 2] = place;
+		c->blockers += h->last != NIL;
+		h->last = place;
+	}
+}
+
+/* Out of them, wherever it stands; who is first now may have become ready. */
+static void leave_lines(struct commit_table *t, struct commit *c)
+{
+	for (uint32_t who = 0; who < lines_of(c); who++) {
+		struct holder *h = &t->holders[c->holder[who]];
+		uint32_t next = c->next[who], previous = c->previous[who];
+
+		if (next == NIL)
+			h->last = previous;
+		else
+			t->commits[next / 2].previous[next % 2] = previous;
+		if (previous != NIL) {
+			t->commits[previous / 2].next[previous % 2] = next;
+			continue;
+		}
+		h->first = next;
+		if (next == NIL) {
+			holder_free(t, c->holder[who]);
+		} else {
+			struct commit *first = &t->commits[next / 2];
+
+			first->blockers--;
+			if (is_ready(first))
+				ready_add(t, first, false);
+		}
+	}
 }
 
 bool commit_table_has(const struct commit_table *t, uint32_t realm_id, uint64_t character_id)
@@ -188,20 +294,28 @@ static void request_remove(struct commit_table *t, const struct commit *c)
 
 /* ---- the way of a commit ---- */
 
+bool commit_table_room(const struct commit_table *t, uint32_t source)
+{
+	return t->used_by[source] < t->reserve || t->shared < t->shared_max;
+}
+
 struct commit *commit_table_put(struct commit_table *t, const struct msg_commit *commit,
 	uint32_t source, uint64_t deadline_ns)
 {
 	struct commit *c = TAILQ_FIRST(&t->free);
 
-	if (!c)
+	if (!commit_table_room(t, source))
 		return NULL;
+	t->shared += t->used_by[source]++ >= t->reserve;
 	TAILQ_REMOVE(&t->free, c, line);
 	memcpy(c->body.bytes, commit, sizeof(*commit) + commit->ops * sizeof(struct commit_op));
 	c->state = COMMIT_WAITING;
 	c->unknown = false;
+	c->simple = commit_is_simple(&c->body.commit);
 	c->source = source;
 	c->deadline_ns = deadline_ns;
 	c->answers = 1;
+	c->batch_max = t->size.batch_max;
 	c->sequence = ++t->sequence;
 	request_add(t, c);
 	if (deadline_ns < t->expiry_ns)
@@ -209,96 +323,171 @@ struct commit *commit_table_put(struct commit_table *t, const struct msg_commit 
 	TAILQ_INSERT_TAIL(&t->waiting, c, line);
 	t->used++;
 	t->waiting_count++;
-	for (int who = 0; who < 2; who++)
-		if (who == 0 || commit->character_id[1])
-			hold(t, commit->realm_id, commit->character_id[who]);
+	stand_in_lines(t, c);
+	if (is_ready(c))
+		ready_add(t, c, false);
 	return c;
 }
 
-uint32_t commit_table_take(struct commit_table *t, uint32_t max, struct commit *const **batch)
-{
-	struct commit *c;
-	uint32_t ops = 0;
+/* What a batch still takes. */
+struct taking {
+	struct batch_in_flight *batch;
+	uint32_t number, max, ops;
+};
 
-	CHECK(t->batch_left == 0);
-	t->batch_count = 0;
-	if (max > t->batch_max)
-		max = t->batch_max;
-	while (t->batch_count < max && (c = TAILQ_FIRST(&t->waiting))) {
-		ops += c->body.commit.ops;
-		if (t->batch_count > 0 &&
-			(ops > t->batch_ops_max ||
-				c->body.commit.realm_id != t->batch[0]->body.commit.realm_id))
-			break;
-		TAILQ_REMOVE(&t->waiting, c, line);
-		c->state = COMMIT_IN_FLIGHT;
-		t->batch[t->batch_count++] = c;
-	}
-	t->waiting_count -= t->batch_count;
-	t->batch_left = t->batch_count;
-	*batch = t->batch;
-	return t->batch_count;
+static bool take_one(struct commit_table *t, struct taking *taking, struct commit *c)
+{
+	struct batch_in_flight *b = taking->batch;
+	uint32_t max = c->batch_max < taking->max ? c->batch_max : taking->max;
+
+	if (b->count >= max ||
+		(b->count > 0 &&
+			(taking->ops + c->body.commit.ops > t->size.batch_ops_max ||
+				c->body.commit.realm_id != b->commits[0]->body.commit.realm_id)))
+		return false;
+	if (is_ready(c))
+		ready_remove(t, c);
+	TAILQ_REMOVE(&t->waiting, c, line);
+	t->waiting_count--;
+	t->in_flight_count++;
+	c->state = COMMIT_IN_FLIGHT;
+	c->batch = taking->number;
+	taking->max = max;
+	taking->ops += c->body.commit.ops;
+	b->commits[b->count++] = c;
+	return true;
 }
 
-void commit_table_put_back(struct commit_table *t, bool unknown)
+/* Whether only commits of this batch stand before it. */
+static bool follows(const struct commit_table *t, const struct commit *c, uint32_t batch)
 {
-	for (uint32_t i = t->batch_count; i-- > 0;) {
-		struct commit *c = t->batch[i];
+	for (uint32_t who = 0; who < lines_of(c); who++) {
+		const struct commit *before;
+
+		if (c->previous[who] == NIL)
+			continue;
+		before = &t->commits[c->previous[who] / 2];
+		if (before->state != COMMIT_IN_FLIGHT || before->batch != batch)
+			return false;
+	}
+	return c->state == COMMIT_WAITING;
+}
+
+/* A row: the oldest of what is ready, each followed by what it lets go. */
+static void take_row(struct commit_table *t, struct taking *taking, bool also_simple)
+{
+	struct batch_in_flight *b = taking->batch;
+
+	for (;;) {
+		struct commit *c = TAILQ_FIRST(&t->ready[0]), *s = TAILQ_FIRST(&t->ready[1]);
+		uint32_t at = b->count;
+
+		if (also_simple && s && (!c || s->sequence < c->sequence))
+			c = s;
+		if (!c || !take_one(t, taking, c))
+			return;
+		for (; at < b->count; at++) {
+			for (uint32_t who = 0; who < lines_of(b->commits[at]); who++) {
+				uint32_t next = b->commits[at]->next[who];
+
+				if (next != NIL &&
+					follows(t, &t->commits[next / 2], taking->number) &&
+					!take_one(t, taking, &t->commits[next / 2]))
+					return;
+			}
+		}
+	}
+}
+
+static int by_sequence(const void *a, const void *b)
+{
+	uint64_t x = (*(struct commit *const *)a)->sequence;
+	uint64_t y = (*(struct commit *const *)b)->sequence;
+
+	return (x > y) - (x < y);
+}
+
+static int by_character(const void *a, const void *b)
+{
+	int64_t x = (int64_t)(*(struct commit *const *)a)->body.commit.character_id[0];
+	int64_t y = (int64_t)(*(struct commit *const *)b)->body.commit.character_id[0];
+
+	return (x > y) - (x < y);
+}
+
+/* In the order in which the statement locks them. */
+static void take_set(struct commit_table *t, struct taking *taking)
+{
+	struct commit *c;
+
+	while ((c = TAILQ_FIRST(&t->ready[1])) && take_one(t, taking, c))
+		;
+	qsort(taking->batch->commits, taking->batch->count, sizeof(struct commit *), by_character);
+}
+
+uint32_t commit_table_take(struct commit_table *t, uint32_t batch, uint32_t max,
+	struct commit *const **commits, bool *set)
+{
+	struct batch_in_flight *b = &t->batches[batch];
+	struct taking taking = {b, batch, max < t->size.batch_max ? max : t->size.batch_max, 0};
+	struct commit *row = TAILQ_FIRST(&t->ready[0]), *c = TAILQ_FIRST(&t->ready[1]);
+	bool many = t->ready_count[1] >= COMMIT_SET_MIN;
+
+	CHECK(b->left == 0);
+	b->count = 0;
+	*set = many && (!row || c->sequence < row->sequence);
+	if (!*set)
+		take_row(t, &taking, !many);
+	else
+		take_set(t, &taking);
+	b->left = b->count;
+	t->batches_count += b->count > 0;
+	*commits = b->commits;
+	return b->count;
+}
+
+void commit_table_put_back(struct commit_table *t, uint32_t batch, unsigned how)
+{
+	struct batch_in_flight *b = &t->batches[batch];
+	bool behind = how & COMMIT_BEHIND;
+
+	CHECK(b->left == b->count && b->count > 0);
+	qsort(b->commits, b->count, sizeof(struct commit *), by_sequence);
+	for (uint32_t n = 0; n < b->count; n++) {
+		struct commit *c = b->commits[behind ? n : b->count - 1 - n];
 
 		CHECK(c->state == COMMIT_IN_FLIGHT);
 		c->state = COMMIT_WAITING;
-		c->unknown |= unknown;
+		c->unknown |= (how & COMMIT_UNKNOWN) != 0;
+		if (how & COMMIT_SMALLER)
+			c->batch_max = b->count > 1 ? b->count / 2 : 1;
 		if (c->deadline_ns < t->expiry_ns)
 			t->expiry_ns = c->deadline_ns;
 		TAILQ_INSERT_HEAD(&t->waiting, c, line);
+		if (is_ready(c))
+			ready_add(t, c, !behind);
 	}
-	t->waiting_count += t->batch_count;
-	t->batch_count = t->batch_left = 0;
-}
-
-static struct holder *holder_of(struct commit_table *t, const struct commit *c, int who)
-{
-	if (who == 1 && c->body.commit.character_id[1] == 0)
-		return NULL;
-	return &t->holders[find(t, c->body.commit.realm_id, c->body.commit.character_id[who])];
-}
-
-void commit_table_rotate(struct commit_table *t)
-{
-	struct commit_list behind = TAILQ_HEAD_INITIALIZER(behind);
-	struct commit *c, *next;
-
-	t->rotation++;
-	for (c = TAILQ_FIRST(&t->waiting); c; c = next) {
-		struct holder *one = holder_of(t, c, 0), *other = holder_of(t, c, 1);
-
-		next = TAILQ_NEXT(c, line);
-		if (!TAILQ_EMPTY(&behind) && one->marked != t->rotation &&
-			(!other || other->marked != t->rotation))
-			continue;
-		one->marked = t->rotation;
-		if (other)
-			other->marked = t->rotation;
-		TAILQ_REMOVE(&t->waiting, c, line);
-		TAILQ_INSERT_TAIL(&behind, c, line);
-	}
-	TAILQ_CONCAT(&t->waiting, &behind, line);
+	t->waiting_count += b->count;
+	t->in_flight_count -= b->count;
+	t->batches_count--;
+	b->count = b->left = 0;
 }
 
 void commit_table_settle(struct commit_table *t, struct commit *c)
 {
 	CHECK(c->state == COMMIT_WAITING || c->state == COMMIT_IN_FLIGHT);
 	if (c->state == COMMIT_WAITING) {
+		if (is_ready(c))
+			ready_remove(t, c);
 		TAILQ_REMOVE(&t->waiting, c, line);
 		t->waiting_count--;
 	} else {
-		t->batch_left--;
+		t->in_flight_count--;
+		t->batches_count -= --t->batches[c->batch].left == 0;
 	}
 	c->state = COMMIT_SETTLED;
 	request_remove(t, c);
-	for (int who = 0; who < 2; who++)
-		if (who == 0 || c->body.commit.character_id[1])
-			let_go(t, c->body.commit.realm_id, c->body.commit.character_id[who]);
+	leave_lines(t, c);
 }
 
 void commit_table_release(struct commit_table *t, struct commit *c)
@@ -306,6 +495,7 @@ void commit_table_release(struct commit_table *t, struct commit *c)
 	CHECK(c->state == COMMIT_SETTLED);
 	c->state = COMMIT_FREE;
 	t->used--;
+	t->shared -= --t->used_by[c->source] >= t->reserve;
 	TAILQ_INSERT_HEAD(&t->free, c, line);
 }
 
@@ -343,7 +533,7 @@ uint32_t commit_table_used(const struct commit_table *t)
 
 uint32_t commit_table_pending(const struct commit_table *t)
 {
-	return t->waiting_count + t->batch_left;
+	return t->waiting_count + t->in_flight_count;
 }
 
 uint32_t commit_table_waiting(const struct commit_table *t)
@@ -351,9 +541,19 @@ uint32_t commit_table_waiting(const struct commit_table *t)
 	return t->waiting_count;
 }
 
-uint32_t commit_table_in_flight(const struct commit_table *t)
+uint32_t commit_table_ready(const struct commit_table *t)
 {
-	return t->batch_left;
+	return t->ready_count[0] + t->ready_count[1];
+}
+
+uint32_t commit_table_in_flight(const struct commit_table *t, uint32_t batch)
+{
+	return t->batches[batch].left;
+}
+
+uint32_t commit_table_batches(const struct commit_table *t)
+{
+	return t->batches_count;
 }
 
 uint64_t commit_table_sequence(const struct commit_table *t)
@@ -366,7 +566,7 @@ uint32_t commit_table_unsettled(
 {
 	uint32_t count = 0;
 
-	for (uint32_t i = 0; i < t->capacity; i++) {
+	for (uint32_t i = 0; i < t->size.capacity; i++) {
 		const struct commit *c = &t->commits[i];
 
 		if ((c->state != COMMIT_WAITING && c->state != COMMIT_IN_FLIGHT) ||

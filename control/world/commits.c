@@ -84,7 +84,7 @@ static void refuse(struct world *world, uint32_t source_index, const struct msg_
 /* One of the table, whose result is filled in. */
 static void settle(struct world *world, struct commit *c)
 {
-	struct source *source = &world->sources[c->source];
+	struct source *source = &world->sources[1 + c->source];
 
 	world_count(world, WORLD_COMMITS_OK + (enum world_counter)c->result.result, c->answers);
 	commit_table_settle(world->commits, c);
@@ -107,6 +107,25 @@ static void say_invalid(struct world *world, const struct msg_commit *commit, co
 		(unsigned long long)commit->character_id[0], commit->reason, op, what);
 }
 
+/* True when none of the links is of use, and coming back will not be a matter of milliseconds. */
+static bool commits_away(const struct world *world)
+{
+	for (uint32_t i = LINK_COMMITS_INDEX; i < world->link_count; i++) {
+		if (!pg_link_away(world->links[i]))
+			return false;
+	}
+	return true;
+}
+
+static bool find_place(
+	struct world *world, const struct msg_commit *commit, uint32_t shard, uint64_t deadline_ns)
+{
+	if (commit_table_put(world->commits, commit, shard, deadline_ns))
+		return true;
+	world_count(world, WORLD_COMMITS_NO_PLACE, 1);
+	return false;
+}
+
 void commits_take(struct world *world, uint32_t source, const struct msg *message, uint64_t now_ns)
 {
 	const struct msg_commit *commit = (const void *)msg_payload(message);
@@ -118,12 +137,11 @@ void commits_take(struct world *world, uint32_t source, const struct msg *messag
 	if (fault != COMMIT_FAULT_NONE) {
 		say_invalid(world, commit, commit_fault_text(fault), op, now_ns);
 		refuse(world, source, commit, COMMIT_RESULT_INVALID, op);
-	} else if ((pending = commit_table_find(world->commits, commit->request, source))) {
+	} else if ((pending = commit_table_find(world->commits, commit->request, source - 1))) {
 		pending->answers++;
 		world_count(world, WORLD_COMMITS_REPEATED, 1);
-	} else if (pg_link_away(world->links[LINK_COMMITS_INDEX]) ||
-		   !commit_table_put(world->commits, commit, source,
-			   now_ns + commit->expires_ms * NS_PER_MS)) {
+	} else if (commits_away(world) || !find_place(world, commit, source - 1,
+						  now_ns + commit->expires_ms * NS_PER_MS)) {
 		refuse(world, source, commit, COMMIT_RESULT_UNAVAILABLE, 0);
 	}
 }
@@ -149,27 +167,53 @@ static void expire(struct world *world, uint64_t now_ns)
 		requests_writes_settled(world, now_ns);
 }
 
-void commits_pump(struct world *world, uint64_t now_ns)
+/* While batches are under way another link is used for a quarter of a batch at least, or after so
+ * long: fewer and larger ones cost PostgreSQL less. Nothing lingers while all links are idle. */
+#define GATHER_NS (4 * NS_PER_MS)
+
+static bool worth_a_link(const struct world *world, uint64_t now_ns)
+{
+	return commit_table_batches(world->commits) == 0 ||
+	       commit_table_ready(world->commits) >=
+		       (world->config->postgres.commits_per_batch + 3) / 4 ||
+	       now_ns >= world->commits_sent_ns + GATHER_NS;
+}
+
+/* False: the link does not take it. */
+static bool send_batch(struct world *world, uint32_t batch, uint64_t now_ns)
 {
 	struct pg_call call;
-	uint32_t count;
+	bool set;
+	uint32_t count =
+		commit_table_take(world->commits, batch, world->config->postgres.commits_per_batch,
+			&world->commits_sent[batch].commits, &set);
 
+	commit_encoder_fill(
+		world->commit_encoder, world->commits_sent[batch].commits, count, set, &call);
+	if (!pg_link_send(world->links[LINK_COMMITS_INDEX + batch], batch, &call, 1, now_ns)) {
+		commit_table_put_back(world->commits, batch, COMMIT_BACK);
+		return false;
+	}
+	world->commits_sent[batch].count = count;
+	world->commits_sent[batch].sent_ns = world->commits_sent_ns = now_ns;
+	world_count(world, WORLD_COMMIT_SETS, set);
+	return true;
+}
+
+void commits_pump(struct world *world, uint64_t now_ns)
+{
 	if (commit_table_waiting(world->commits) == 0)
 		return;
 	expire(world, now_ns);
-	/* No lingering for company: while a batch is under way the next one gathers. */
-	if (commit_table_waiting(world->commits) == 0 ||
-		commit_table_in_flight(world->commits) > 0 ||
-		now_ns < world->commit_batch.retry_ns ||
-		!pg_link_ready(world->links[LINK_COMMITS_INDEX]))
+	if (now_ns < world->commit_batch.retry_ns)
 		return;
-	count = commit_table_take(world->commits, world->commit_batch.limit, &world->commits_sent);
-	commit_encoder_fill(world->commit_encoder, world->commits_sent, count, &call);
-	if (!pg_link_send(world->links[LINK_COMMITS_INDEX], 0, &call, 1, now_ns)) {
-		commit_table_put_back(world->commits, false);
-		return;
+	for (uint32_t i = 0; i < world->config->postgres.commit_links; i++) {
+		if (commit_table_ready(world->commits) == 0 || !worth_a_link(world, now_ns))
+			return;
+		if (commit_table_in_flight(world->commits, i) == 0 &&
+			pg_link_ready(world->links[LINK_COMMITS_INDEX + i]))
+			send_batch(world, i, now_ns);
 	}
-	batch_sent(&world->commit_batch, count, now_ns);
 }
 
 /* Data that can never be carried out, which commit_check should have refused. A unique key is not
@@ -180,71 +224,80 @@ static bool never(const char *sqlstate)
 	       (strncmp(sqlstate, "23", 2) == 0 && strcmp(sqlstate, "23505") != 0);
 }
 
+/* The server itself: no disk, memory or connections left. No commit is to blame. */
+static bool exhausted(const char *sqlstate)
+{
+	return strncmp(sqlstate, "53", 2) == 0 || strncmp(sqlstate, "58", 2) == 0;
+}
+
 /* Nothing of the batch happened: a lock that someone holds too long, a full disk. Smaller ones find
  * the commit that is to blame, and then the others go first. */
-static void commits_failed(struct world *world, const PGresult *result, uint64_t now_ns)
+static void commits_failed(
+	struct world *world, uint32_t batch, const PGresult *result, uint64_t now_ns)
 {
 	const char *sqlstate = pg_sqlstate(result);
 	const char *text = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
-	struct commit *first = world->commits_sent[0];
+	struct commit *first = world->commits_sent[batch].commits[0];
+	bool alone = world->commits_sent[batch].count == 1;
 
 	world_count(world, WORLD_COMMIT_BATCHES_FAILED, 1);
+	world->commit_batch.rows = world->commits_sent[batch].count;
 	batch_say(&world->commit_batch, "commits", text, sqlstate, now_ns);
-	batch_failed(&world->commit_batch, never(sqlstate), now_ns);
-	if (world->commit_batch.rows == 1 && never(sqlstate) && !first->unknown) {
+	if (alone && never(sqlstate) && !first->unknown) {
 		say_invalid(world, &first->body.commit, text ? text : sqlstate, 0, now_ns);
 		first->result = refusal(&first->body.commit, COMMIT_RESULT_INVALID, 0);
 		settle(world, first);
-		world->commit_batch.retry_ns = 0;
 		requests_writes_settled(world, now_ns);
 		return;
 	}
-	commit_table_put_back(world->commits, false);
-	if (world->commit_batch.rows == 1)
-		commit_table_rotate(world->commits);
+	if (alone || !never(sqlstate))
+		batch_failed(&world->commit_batch, false, now_ns);
+	commit_table_put_back(world->commits, batch,
+		(exhausted(sqlstate) ? COMMIT_BACK : COMMIT_SMALLER) |
+			(alone ? COMMIT_BEHIND : COMMIT_BACK));
 }
 
-static void commits_done(
-	struct world *world, PGresult *const *results, uint32_t count, uint64_t now_ns)
+static void commits_done(struct world *world, uint32_t batch, PGresult *const *results,
+	uint32_t count, uint64_t now_ns)
 {
-	uint32_t repeated;
+	struct commit *const *commits = world->commits_sent[batch].commits;
+	uint32_t rows = world->commits_sent[batch].count, repeated;
 
-	histogram_add(&world->commit_time, now_ns - world->commit_batch.sent_ns);
-	if (!commit_results_read(
-		    results, count, world->commits_sent, world->commit_batch.rows, &repeated)) {
+	histogram_add(&world->commit_time, now_ns - world->commits_sent[batch].sent_ns);
+	if (!commit_results_read(results, count, commits, rows, &repeated)) {
 		/* It was carried out, and what came of it is in the records. */
 		world_count(world, WORLD_COMMIT_BATCHES_FAILED, 1);
+		world->commit_batch.rows = rows;
 		batch_say(&world->commit_batch, "commits",
-			"commit_batch_1 gave other rows than it should", "", now_ns);
+			"the statement gave other rows than it should", "", now_ns);
 		batch_failed(&world->commit_batch, false, now_ns);
-		commit_table_put_back(world->commits, true);
+		commit_table_put_back(world->commits, batch, COMMIT_UNKNOWN);
 		return;
 	}
 	world_count(world, WORLD_COMMIT_BATCHES, 1);
 	world_count(world, WORLD_COMMITS_REPEATED, repeated);
-	batch_done(&world->commit_batch, world->config->postgres.commits_per_batch);
-	for (uint32_t i = 0; i < world->commit_batch.rows; i++)
-		settle(world, world->commits_sent[i]);
+	for (uint32_t i = 0; i < rows; i++)
+		settle(world, commits[i]);
 	requests_writes_settled(world, now_ns);
 }
 
 void commits_on_result(void *context, uint64_t tag, enum pg_outcome outcome,
 	PGresult *const *results, uint32_t count)
 {
-	struct world *world = context;
+	struct world *world = ((struct link_end *)context)->world;
+	uint32_t batch = (uint32_t)tag;
 	uint64_t now_ns = mono_ns();
 
-	(void)tag;
 	switch (outcome) {
 	case PG_DONE:
-		commits_done(world, results, count, now_ns);
+		commits_done(world, batch, results, count, now_ns);
 		break;
 	case PG_ERROR:
-		commits_failed(world, results[count - 1], now_ns);
+		commits_failed(world, batch, results[count - 1], now_ns);
 		break;
 	case PG_UNKNOWN:
 		world_count(world, WORLD_COMMIT_BATCHES_UNKNOWN, 1);
-		commit_table_put_back(world->commits, true);
+		commit_table_put_back(world->commits, batch, COMMIT_UNKNOWN);
 		break;
 	}
 	flush_check(world, now_ns);

@@ -282,7 +282,7 @@ static void detail_done(
 void requests_on_result(void *context, uint64_t tag, enum pg_outcome outcome,
 	PGresult *const *results, uint32_t count)
 {
-	struct world *world = context;
+	struct world *world = ((struct link_end *)context)->world;
 	uint64_t now_ns = mono_ns();
 	struct request *r;
 

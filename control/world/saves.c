@@ -102,7 +102,7 @@ static void saves_failed(struct world *world, const PGresult *result, uint64_t n
 void saves_on_result(void *context, uint64_t tag, enum pg_outcome outcome, PGresult *const *results,
 	uint32_t count)
 {
-	struct world *world = context;
+	struct world *world = ((struct link_end *)context)->world;
 	uint64_t now_ns = mono_ns();
 
 	(void)tag;

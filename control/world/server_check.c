@@ -30,8 +30,10 @@ static int check_version(PGconn *conn, FILE *errors)
 	return 0;
 }
 
-static int check_share(PGconn *conn, uint32_t timeout_ms, FILE *errors)
+static int check_share(PGconn *conn, const struct sw_config *config, FILE *errors)
 {
+	uint32_t timeout_ms = config->postgres.statement_timeout_ms;
+	int64_t sessions = WORLD_SESSIONS(config);
 	int64_t max = pg_setup_number(
 		conn, "SELECT current_setting('max_connections')::int", timeout_ms, -1);
 	int64_t held = pg_setup_number(conn,
@@ -44,14 +46,14 @@ static int check_share(PGconn *conn, uint32_t timeout_ms, FILE *errors)
 		pg_setup_complain(errors, "max_connections cannot be read", conn, NULL);
 		return -EIO;
 	}
-	if (held + WORLD_SESSIONS <= share)
+	if (held + sessions <= share)
 		return 0;
 	fprintf(errors,
-		"postgres: this node needs %d sessions, the other nodes hold %lld, and together "
+		"postgres: this node needs %lld sessions, the other nodes hold %lld, and together "
 		"they may "
-		"hold %d %% of max_connections (%lld): %lld; raise max_connections or run fewer "
-		"nodes\n",
-		WORLD_SESSIONS, (long long)held, WORLD_SHARE_PERCENT, (long long)max,
+		"hold %d %% of max_connections (%lld): %lld; raise max_connections, run fewer "
+		"nodes, or lower postgres.commit_links\n",
+		(long long)sessions, (long long)held, WORLD_SHARE_PERCENT, (long long)max,
 		(long long)share);
 	return -EUSERS;
 }
@@ -84,7 +86,7 @@ int server_check(struct pg_target *target, const struct sw_config *config, FILE 
 		return -ENOTCONN;
 	rc = check_version(conn, errors);
 	if (rc == 0)
-		rc = check_share(conn, timeout_ms, errors);
+		rc = check_share(conn, config, errors);
 	if (rc == 0) {
 		warn_durability(conn, timeout_ms, errors);
 		rc = migrate_run(

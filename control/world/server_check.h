@@ -7,8 +7,8 @@
 #include "common/config.h"
 #include "control/world/pg_target.h"
 
-/* Sessions that a node holds: the two links of world.h. */
-#define WORLD_SESSIONS 3
+/* Sessions that a node holds: the links of world.h. */
+#define WORLD_SESSIONS(config) (2 + (config)->postgres.commit_links)
 /* Share of max_connections that all nodes together may hold; the rest is for people, backups,
  * replication and tools. */
 #define WORLD_SHARE_PERCENT 70

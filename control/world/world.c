@@ -11,8 +11,6 @@
 #include "control/world/server_check.h"
 #include "control/world/world_internal.h"
 
-static const char *const LINK_NAMES[WORLD_LINKS] = {"requests", "saves", "commits"};
-
 static const struct counter_desc DESCRIPTIONS[WORLD_COUNTER_COUNT] = {
 #define WORLD_COUNTER_DESC(id, metric, type, text) {.name = metric, .help = text, .kind = type},
 	WORLD_COUNTERS(WORLD_COUNTER_DESC)
@@ -23,7 +21,7 @@ static uint32_t links_ready(const struct world *world)
 {
 	uint32_t ready = 0;
 
-	for (int i = 0; i < WORLD_LINKS; i++)
+	for (uint32_t i = 0; i < world->link_count; i++)
 		ready += pg_link_ready(world->links[i]);
 	return ready;
 }
@@ -37,23 +35,23 @@ static void start_report(struct world *world, bool ok)
 	uv_sem_post(&world->started);
 }
 
-static void link_up(struct world *world, int index)
+static void link_up(struct world *world, uint32_t index)
 {
 	if (world->start_posted)
 		sw_log(SW_LOG_INFO, "world",
 			"postgres: link '%s' is back; %u saves and %u commits wait",
-			LINK_NAMES[index], save_table_used(world->saves),
+			world->ends[index].name, save_table_used(world->saves),
 			commit_table_pending(world->commits));
 	atomic_store_explicit(&world->down_since_ns[index], 0, memory_order_relaxed);
 	counter_put(&world->values[WORLD_LINKS_READY], links_ready(world));
-	if (links_ready(world) == WORLD_LINKS)
+	if (links_ready(world) == world->link_count)
 		start_report(world, true);
 }
 
 /* Of one link in one outage: several hosts may fail in turn, each for its own reason. */
 #define FAULTS_TOLD_MAX 8u
 
-static void link_down(struct world *world, int index, enum pg_fault fault, const char *message)
+static void link_down(struct world *world, uint32_t index, enum pg_fault fault, const char *message)
 {
 	const char *cause = pg_target_cause(message);
 	bool changed;
@@ -75,48 +73,64 @@ static void link_down(struct world *world, int index, enum pg_fault fault, const
 		sw_log(SW_LOG_WARN, "world",
 			"postgres: link '%s': %s%s%s%s%s; play goes on, saves wait, trying to "
 			"come back",
-			LINK_NAMES[index], pg_fault_text(fault), *message ? ": " : "", message,
-			*cause ? ": " : "", cause);
+			world->ends[index].name, pg_fault_text(fault), *message ? ": " : "",
+			message, *cause ? ": " : "", cause);
 	if (!world->start_posted) {
 		snprintf(world->start_error, sizeof(world->start_error),
-			"postgres: link '%s': %s%s%s%s%s", LINK_NAMES[index], pg_fault_text(fault),
-			*message ? ": " : "", message, *cause ? ": " : "", cause);
+			"postgres: link '%s': %s%s%s%s%s", world->ends[index].name,
+			pg_fault_text(fault), *message ? ": " : "", message, *cause ? ": " : "",
+			cause);
 		start_report(world, false);
 	}
 }
 
 static void requests_up(void *context)
 {
-	link_up(context, LINK_REQUESTS_INDEX);
-	requests_pump(context, mono_ns());
+	struct link_end *end = context;
+
+	link_up(end->world, end->index);
+	requests_pump(end->world, mono_ns());
 }
 
 static void requests_down(void *context, enum pg_fault fault, const char *message)
 {
-	link_down(context, LINK_REQUESTS_INDEX, fault, message);
-	requests_pump(context, mono_ns());
+	struct link_end *end = context;
+
+	link_down(end->world, end->index, fault, message);
+	requests_pump(end->world, mono_ns());
 }
 
 static void saves_up(void *context)
 {
-	link_up(context, LINK_SAVES_INDEX);
-	saves_pump(context, mono_ns());
-}
+	struct link_end *end = context;
 
-static void saves_down(void *context, enum pg_fault fault, const char *message)
-{
-	link_down(context, LINK_SAVES_INDEX, fault, message);
+	link_up(end->world, end->index);
+	saves_pump(end->world, mono_ns());
 }
 
 static void commits_up(void *context)
 {
-	link_up(context, LINK_COMMITS_INDEX);
-	commits_pump(context, mono_ns());
+	struct link_end *end = context;
+
+	link_up(end->world, end->index);
+	commits_pump(end->world, mono_ns());
 }
 
-static void commits_down(void *context, enum pg_fault fault, const char *message)
+static void writes_down(void *context, enum pg_fault fault, const char *message)
 {
-	link_down(context, LINK_COMMITS_INDEX, fault, message);
+	struct link_end *end = context;
+
+	link_down(end->world, end->index, fault, message);
+}
+
+/* A shard whose commits find no place now, 0: none. */
+static uint32_t shard_without_place(const struct world *world)
+{
+	for (uint32_t s = 1; s < world->source_count; s++) {
+		if (!commit_table_room(world->commits, s - 1))
+			return s;
+	}
+	return 0;
 }
 
 static void on_tick(uv_timer_t *timer)
@@ -124,7 +138,7 @@ static void on_tick(uv_timer_t *timer)
 	struct world *world = timer->data;
 	uint64_t now_ns = mono_ns();
 
-	for (int i = 0; i < WORLD_LINKS; i++)
+	for (uint32_t i = 0; i < world->link_count; i++)
 		pg_link_tick(world->links[i], now_ns);
 	requests_expire(world, now_ns);
 	saves_pump(world, now_ns);
@@ -133,9 +147,8 @@ static void on_tick(uv_timer_t *timer)
 	flush_check(world, now_ns);
 	counter_put(&world->values[WORLD_SAVES_PENDING], save_table_used(world->saves));
 	counter_put(&world->values[WORLD_COMMITS_PENDING], commit_table_pending(world->commits));
-	atomic_store_explicit(&world->commits_full,
-		commit_table_used(world->commits) >= world->config->postgres.commits_pending_max,
-		memory_order_relaxed);
+	atomic_store_explicit(
+		&world->commits_full, shard_without_place(world), memory_order_relaxed);
 	atomic_store_explicit(&world->saves_full,
 		world->stalled ||
 			save_table_used(world->saves) >= world->config->postgres.saves_pending_max,
@@ -153,7 +166,7 @@ static void on_stop(uv_async_t *async)
 {
 	struct world *world = async->data;
 
-	for (int i = 0; i < WORLD_LINKS; i++) {
+	for (uint32_t i = 0; i < world->link_count; i++) {
 		pg_link_close(world->links[i]);
 		world->links[i] = NULL;
 	}
@@ -174,47 +187,63 @@ static void *thread_main(void *arg)
 	return NULL;
 }
 
+/* By kind of link; each link of commits carries one batch, see commit_table.h. */
+static const struct {
+	const char *name;
+	const struct pg_prepared *prepared;
+	uint32_t prepared_count, requests_max;
+	void (*on_result)(void *context, uint64_t tag, enum pg_outcome outcome,
+		PGresult *const *results, uint32_t count);
+	void (*on_up)(void *context);
+	void (*on_down)(void *context, enum pg_fault fault, const char *message);
+} LINKS[] = {
+	[LINK_REQUESTS_INDEX] = {"requests", statements_requests, STATEMENTS_REQUESTS,
+		LINK_REQUESTS, requests_on_result, requests_up, requests_down},
+	[LINK_SAVES_INDEX] = {"saves", statements_saves, STATEMENTS_SAVES, 1, saves_on_result,
+		saves_up, writes_down},
+	[LINK_COMMITS_INDEX] = {"commits", statements_commits, STATEMENTS_COMMITS, 1,
+		commits_on_result, commits_up, writes_down},
+};
+
 static bool make_links(struct world *world)
 {
-	struct pg_link_config config = {
-		.target = &world->target,
-		.prepared = statements_requests,
-		.prepared_count = STATEMENTS_REQUESTS,
-		.connect_timeout_ms = world->config->postgres.connect_timeout_ms,
-		.statement_timeout_ms = world->config->postgres.statement_timeout_ms,
-		.requests_max = LINK_REQUESTS,
-		.seed = mono_ns(),
-		.context = world,
-		.on_result = requests_on_result,
-		.on_up = requests_up,
-		.on_down = requests_down,
-	};
+	uint64_t seed = mono_ns();
 
-	world->links[LINK_REQUESTS_INDEX] = pg_link_new(&world->loop, &config);
-	config.prepared = statements_saves;
-	config.prepared_count = STATEMENTS_SAVES;
-	config.requests_max = 1; /* one batch, see save_table.h */
-	config.seed = ~config.seed;
-	config.on_result = saves_on_result;
-	config.on_up = saves_up;
-	config.on_down = saves_down;
-	world->links[LINK_SAVES_INDEX] = pg_link_new(&world->loop, &config);
-	config.prepared = statements_commits;
-	config.prepared_count = STATEMENTS_COMMITS;
-	config.requests_max = 1; /* one batch, see commit_table.h */
-	config.seed = mono_ns() * 3;
-	config.on_result = commits_on_result;
-	config.on_up = commits_up;
-	config.on_down = commits_down;
-	world->links[LINK_COMMITS_INDEX] = pg_link_new(&world->loop, &config);
-	return world->links[LINK_REQUESTS_INDEX] && world->links[LINK_SAVES_INDEX] &&
-	       world->links[LINK_COMMITS_INDEX];
+	for (uint32_t i = 0; i < world->link_count; i++) {
+		uint32_t kind = i < LINK_COMMITS_INDEX ? i : LINK_COMMITS_INDEX;
+		struct link_end *end = &world->ends[i];
+		struct pg_link_config config = {
+			.target = &world->target,
+			.prepared = LINKS[kind].prepared,
+			.prepared_count = LINKS[kind].prepared_count,
+			.connect_timeout_ms = world->config->postgres.connect_timeout_ms,
+			.statement_timeout_ms = world->config->postgres.statement_timeout_ms,
+			.requests_max = LINKS[kind].requests_max,
+			.seed = seed += 0x9e3779b97f4a7c15ull,
+			.context = end,
+			.on_result = LINKS[kind].on_result,
+			.on_up = LINKS[kind].on_up,
+			.on_down = LINKS[kind].on_down,
+		};
+
+		*end = (struct link_end){.world = world, .index = i};
+		if (i > LINK_COMMITS_INDEX)
+			snprintf(end->name, sizeof(end->name), "%s %u", LINKS[kind].name,
+				i - LINK_COMMITS_INDEX + 1);
+		else
+			snprintf(end->name, sizeof(end->name), "%s", LINKS[kind].name);
+		world->links[i] = pg_link_new(&world->loop, &config);
+		if (!world->links[i])
+			return false;
+	}
+	return true;
 }
 
 /* Memory of the world, by holder:
  *   saves     save_table_bytes(saves_pending_max + LEAVING_RESERVE, saves_per_batch)
  *   encoder   saves_per_batch * 8 columns * 36 bytes
- *   commits   commit_table_bytes(commits_pending_max, commits_per_batch): 1.8 KiB a commit
+ *   commits   commit_table_bytes(commits_pending_max, commits_per_batch, commit_links): 1.8 KiB
+ *             a commit
  *   encoder   commit_encoder_bytes(commits_per_batch, COMMIT_BATCH_OPS times that): 500 bytes a
  *             commit of a batch
  *   requests  (1 + shards) * SOURCE_REQUESTS * sizeof(struct request)
@@ -233,10 +262,13 @@ static bool make_memory(struct world *world, const struct world_links *links)
 	world->saves = save_table_new(config->postgres.saves_pending_max + LEAVING_RESERVE,
 		config->postgres.saves_per_batch);
 	world->encoder = save_encoder_new(config->postgres.saves_per_batch);
-	world->commit_batch.limit = config->postgres.commits_per_batch;
-	world->commits = commit_table_new(config->postgres.commits_pending_max,
-		config->postgres.commits_per_batch,
-		config->postgres.commits_per_batch * COMMIT_BATCH_OPS);
+	world->commits = commit_table_new(&(struct commit_table_size){
+		.capacity = config->postgres.commits_pending_max,
+		.batch_max = config->postgres.commits_per_batch,
+		.batch_ops_max = config->postgres.commits_per_batch * COMMIT_BATCH_OPS,
+		.batches = config->postgres.commit_links,
+		.sources = links->shards > 0 ? links->shards : 1,
+	});
 	world->commit_encoder = commit_encoder_new(config->postgres.commits_per_batch,
 		config->postgres.commits_per_batch * COMMIT_BATCH_OPS);
 	world->requests =
@@ -304,7 +336,8 @@ struct world *world_start(
 	}
 	world->config = config;
 	world->journal.fd = -1;
-	for (int i = 0; i < WORLD_LINKS; i++) {
+	world->link_count = LINK_COMMITS_INDEX + config->postgres.commit_links;
+	for (uint32_t i = 0; i < world->link_count; i++) {
 		atomic_init(&world->down_since_ns[i], mono_ns());
 		atomic_init(&world->cause[i], "");
 	}
@@ -367,8 +400,9 @@ bool world_health(const struct world *world, char *text, size_t text_bytes)
 	uint64_t commits = counter_get(&world->values[WORLD_COMMITS_PENDING]);
 	uint32_t max = world->config->postgres.saves_pending_max;
 	uint64_t now_ns = mono_ns();
+	uint32_t full;
 
-	for (int i = 0; i < WORLD_LINKS; i++) {
+	for (uint32_t i = 0; i < world->link_count; i++) {
 		uint64_t since =
 			atomic_load_explicit(&world->down_since_ns[i], memory_order_relaxed);
 		const char *cause;
@@ -379,7 +413,7 @@ bool world_health(const struct world *world, char *text, size_t text_bytes)
 		snprintf(text, text_bytes,
 			"postgres: link '%s' down for %llu s: %s%s%s; %llu saves of at most %u "
 			"and %llu commits wait",
-			LINK_NAMES[i],
+			world->ends[i].name,
 			(unsigned long long)((now_ns > since ? now_ns - since : 0) / NS_PER_S),
 			pg_fault_text(atomic_load_explicit(&world->fault[i], memory_order_relaxed)),
 			*cause ? ": " : "", cause, (unsigned long long)pending, max,
@@ -392,18 +426,20 @@ bool world_health(const struct world *world, char *text, size_t text_bytes)
 			(unsigned long long)pending, max);
 		return false;
 	}
-	if (atomic_load_explicit(&world->commits_full, memory_order_relaxed)) {
+	full = atomic_load_explicit(&world->commits_full, memory_order_relaxed);
+	if (full) {
 		max = world->config->postgres.commits_pending_max;
-		if (commits >= max)
+		if (commits >= max / 2)
 			snprintf(text, text_bytes,
 				"postgres: too slow: %llu commits wait "
 				"(postgres.commits_pending_max is %u) and more are refused",
 				(unsigned long long)commits, max);
 		else
 			snprintf(text, text_bytes,
-				"postgres: ready, but shards do not take the answers to %llu "
-				"commits (postgres.commits_pending_max is %u) and more are refused",
-				(unsigned long long)(max - commits), max);
+				"postgres: ready, but shard %u does not take the answers to its "
+				"commits, and more of it are refused "
+				"(postgres.commits_pending_max is %u for all)",
+				full - 1, max);
 		return false;
 	}
 	snprintf(text, text_bytes, "postgres: ready, %llu saves and %llu commits wait",

@@ -1,11 +1,11 @@
 /* world: the world thread. It alone talks to PostgreSQL: it loads characters for control, answers
  * what shards need of them, and saves their positions.
  *
- * One thread, one libuv loop, three connections (links) in pipeline mode: `requests` for loads and
+ * One thread, one libuv loop, and connections (links) in pipeline mode: `requests` for loads and
  * details, `saves` for batches of positions, because a login must not wait behind a batch that
- * waits for the disk; `commits` for batches of commits, which wait for neither. No more, because
- * one link carries many requests at once: a node costs the database three sessions, however many
- * players it has.
+ * waits for the disk; `commits`, postgres.commit_links of them, for a batch of commits at a time
+ * each. No more, because one link carries many requests at once: a node costs the database that
+ * many sessions, however many players it has.
  *
  * What it takes and answers (common/msg.h has the payloads):
  *
@@ -25,11 +25,11 @@
  *       counted; leaving saves are still taken for a while, and then the shards' rings are left
  *       standing (and loads are UNAVAILABLE): a full ring tells the shard to keep its save.
  *   MSG_COMMIT          from a shard (common/commit.h). Answered with MSG_COMMIT_RESULT exactly
- * once. Commits wait in the order in which they came (commit_table.h) and go in batches, one batch
- * at a time; each succeeds or is refused alone (migrations/0002 has the statement). UNAVAILABLE at
- * once when postgres.commits_pending_max wait or when PostgreSQL is away, EXPIRED when one has
- * waited its time without having been sent; one whose outcome is unknown is sent again until
- * PostgreSQL has answered. MSG_WORLD_FLUSH     from control. Answered with MSG_WORLD_FLUSHED once
+ * once. Commits of a character are carried out in the order in which they came (commit_table.h), in
+ * batches, several of them under way; each succeeds or is refused alone (migrations/0002 and 0004
+ * have the statements). UNAVAILABLE at once when the shard's share of postgres.commits_pending_max
+ * is taken or when PostgreSQL is away, EXPIRED when one has waited its time without having been
+ * sent; one whose outcome is unknown is sent again until PostgreSQL has answered. MSG_WORLD_FLUSH     from control. Answered with MSG_WORLD_FLUSHED once
  * everything taken before is committed (a commit: settled), or at node.stop_deadline with the
  * number that is not.
  *   MSG_AUDIT           from control. No answer. On the disk (journal.h, ops.journal) when it has
@@ -95,8 +95,10 @@
 	X(COMMITS_TOO_MUCH, "commits_too_much", COUNTER_SUM, "commits refused: a balance or count would leave its range") \
 	X(COMMITS_INVALID, "commits_invalid", COUNTER_SUM, "commits refused: they cannot be read; our bug") \
 	X(COMMITS_DUPLICATE, "commits_duplicate", COUNTER_SUM, "commits refused: the serial or the match result exists already") \
+	X(COMMITS_NO_PLACE, "commits_no_place", COUNTER_SUM, "those of the unavailable for which no place was left to their shard") \
 	X(COMMITS_REPEATED, "commits_repeated", COUNTER_SUM, "commits that came again and got the first result") \
 	X(COMMIT_BATCHES, "commit_batches", COUNTER_SUM, "transactions of commits done")           \
+	X(COMMIT_SETS, "commit_sets", COUNTER_SUM, "those of them that were sent as a set: simple commits of many characters") \
 	X(COMMIT_BATCHES_FAILED, "commit_batches_failed", COUNTER_SUM, "transactions of commits that failed and are tried again") \
 	X(COMMIT_BATCHES_UNKNOWN, "commit_batches_unknown", COUNTER_SUM, "transactions of commits sent again because the connection was lost") \
 	X(AUDITS_TAKEN, "audits_taken", COUNTER_SUM, "records of what operators did, taken")       \
@@ -109,7 +111,7 @@
 	X(SAVES_PENDING, "saves_pending", COUNTER_GAUGE, "characters whose save is not committed")  \
 	X(COMMITS_PENDING, "commits_pending", COUNTER_GAUGE, "commits without a result")           \
 	X(AUDITS_WAITING, "audits_waiting", COUNTER_GAUGE, "records in ops.journal that are not in PostgreSQL") \
-	X(LINKS_READY, "links_ready", COUNTER_GAUGE, "connections to PostgreSQL that are ready, of 3")
+	X(LINKS_READY, "links_ready", COUNTER_GAUGE, "connections to PostgreSQL that are ready, of 2 and postgres.commit_links")
 // clang-format on
 
 enum world_counter {

@@ -16,12 +16,12 @@
 #include "control/world/cut_proxy.h"
 #include "control/world/world_fixture.h"
 
-#define CHARACTERS 12u
+#define CHARACTERS 80u /* enough that simple commits of many go as sets */
 #define GOLD_EACH  1000
 #define SWORDS     4u /* each character's at first, in slots 0..3, with serials */
 #define POTION     7u /* item, in slot 10 */
-#define COMMITS    700u
-#define UNDER_WAY  24u
+#define COMMITS    900u
+#define UNDER_WAY  200u
 
 static struct fixture f;
 static PGconn *sql;
@@ -93,6 +93,12 @@ static void random_commit(struct sent *s, uint64_t number, const uint64_t *epoch
 	uint32_t serial = 1 + below(SWORDS * CHARACTERS), from = below(8), to = below(8);
 	int64_t coins = below(GOLD_EACH);
 
+	if (below(2)) { /* a simple one */
+		head(s, number, a, 0, epochs);
+		add(s, item(0, 10, POTION, -1 - (int64_t)below(4), 0));
+		add(s, item(0, 11, POTION, -s->op[0].amount, 0));
+		return;
+	}
 	head(s, number, a, a == b ? 0 : b, epochs);
 	if (a == b) { /* within the bag */
 		add(s, item(0, from, 40, -1, serial));
@@ -117,7 +123,7 @@ static void random_commit(struct sent *s, uint64_t number, const uint64_t *epoch
 	}
 }
 
-static void send(struct sent *s)
+static void send_to(uint32_t shard, struct sent *s)
 {
 	struct {
 		struct msg_commit head;
@@ -126,8 +132,13 @@ static void send(struct sent *s)
 
 	commit.head = s->head;
 	memcpy(commit.op, s->op, sizeof(commit.op));
-	fixture_commit(&f, FIXTURE_MAIN, &commit.head);
+	fixture_commit(&f, shard, &commit.head);
 	s->answers_due++;
+}
+
+static void send(struct sent *s)
+{
+	send_to(FIXTURE_MAIN, s);
 }
 
 static uint32_t outcomes[COMMIT_RESULT_COUNT];
@@ -218,7 +229,7 @@ static void nothing_appears_or_vanishes(void **state)
 	fixture_init(&f, 1024);
 	snprintf(f.config.postgres.conninfo, sizeof(f.config.postgres.conninfo),
 		"host=%s user=stormweir dbname=stormweir", proxy.folder);
-	f.config.postgres.commits_per_batch = 16;
+	f.config.postgres.commits_per_batch = 32;
 	fixture_start(&f);
 	assert_non_null(f.world);
 	sql = server_connect("stormweir");
@@ -256,10 +267,12 @@ static void nothing_appears_or_vanishes(void **state)
 		receive(all, sent);
 	atomic_store(&proxy.cuts, false);
 	assert_int_equal(fixture_flush(&f), 0);
-	print_message("%u cuts, %llu batches, %llu sent again, %llu repeats; %u done, %u stale, %u "
-		      "not enough, %u slot taken, %u unavailable\n",
+	print_message(
+		"%u cuts, %llu batches, %llu sets sent, %llu sent again, %llu repeats; %u done, "
+		"%u stale, %u not enough, %u slot taken, %u unavailable\n",
 		atomic_load(&proxy.cut_count),
 		(unsigned long long)fixture_counter(&f, WORLD_COMMIT_BATCHES),
+		(unsigned long long)fixture_counter(&f, WORLD_COMMIT_SETS),
 		(unsigned long long)fixture_counter(&f, WORLD_COMMIT_BATCHES_UNKNOWN),
 		(unsigned long long)fixture_counter(&f, WORLD_COMMITS_REPEATED),
 		outcomes[COMMIT_RESULT_OK], outcomes[COMMIT_RESULT_STALE],
@@ -268,6 +281,9 @@ static void nothing_appears_or_vanishes(void **state)
 	each_once(all, sent);
 	assert_true(atomic_load(&proxy.cut_count) > 5);
 	assert_true(fixture_counter(&f, WORLD_COMMIT_BATCHES_UNKNOWN) > 0);
+	assert_true(fixture_counter(&f, WORLD_COMMIT_SETS) > 0);
+	assert_true(
+		fixture_counter(&f, WORLD_COMMIT_BATCHES) > fixture_counter(&f, WORLD_COMMIT_SETS));
 	assert_true(outcomes[COMMIT_RESULT_OK] > CHARACTERS + 50);
 	assert_true(outcomes[COMMIT_RESULT_STALE] > 0);
 	assert_true(outcomes[COMMIT_RESULT_INVALID] + outcomes[COMMIT_RESULT_NO_CHARACTER] == 0);
@@ -276,8 +292,9 @@ static void nothing_appears_or_vanishes(void **state)
 	assert_int_equal(audit_ledger(sql, 0, stdout), 1);
 	assert_int_equal(audit_ledger(sql, 1, stdout), 1);
 	assert_int_equal(audit_ledger(sql, 2, stdout), 0);
-	server_sql(sql, "DELETE FROM item_slot WHERE character_id IN "
-			"(SELECT character_id FROM item_slot WHERE item = 7 LIMIT 1) AND item = 7");
+	server_sql(sql,
+		"DELETE FROM item_slot WHERE character_id IN "
+		"(SELECT character_id FROM item_slot WHERE slot = 10 LIMIT 1) AND slot = 10");
 	assert_int_equal(audit_ledger(sql, 0, stdout), 2);
 	server_sql(sql, "DELETE FROM commit_record WHERE request = "
 			"(SELECT request FROM commit_record WHERE result = 0 LIMIT 1)");
@@ -312,6 +329,9 @@ static void end(void)
 	fixture_fini(&f);
 }
 
+/* What one of FIXTURE_SHARDS shards gets of 64 places: all that are shared, and its own. */
+#define PLACES_OF_64 (64 - (FIXTURE_SHARDS - 1) * (64 / 2 / FIXTURE_SHARDS))
+
 static void give(uint64_t number, uint64_t character, int64_t amount, uint32_t expires_ms)
 {
 	static uint64_t epochs[101];
@@ -334,6 +354,7 @@ static void killed_with_a_batch_under_way(void **state)
 
 	(void)state;
 	start(4096);
+	f.config.postgres.commit_links = 1;
 	begin();
 	other = server_connect("stormweir");
 	server_sql(other, "BEGIN");
@@ -367,7 +388,7 @@ static void killed_with_a_batch_under_way(void **state)
 	end();
 }
 
-/* A character that an operator holds locked: its commits wait, and after some trying only they. */
+/* A character that an operator holds locked: its commits wait, and only they. */
 static void one_row_held_up(void **state)
 {
 	PGconn *other;
@@ -391,7 +412,7 @@ static void one_row_held_up(void **state)
 		assert_int_equal(r.result, COMMIT_RESULT_OK);
 		assert_true(r.request[1] >= 3);
 	}
-	assert_true(fixture_counter(&f, WORLD_COMMIT_BATCHES_FAILED) > 0);
+	fixture_wait_counter(&f, WORLD_COMMIT_BATCHES_FAILED, 1);
 	/* One that may not wait for so long. */
 	give(31, 1, 11, 1);
 	assert_int_equal(fixture_committed(&f, FIXTURE_MAIN).result, COMMIT_RESULT_EXPIRED);
@@ -429,7 +450,7 @@ static void one_that_can_never_be(void **state)
  * stands, and every commit is answered in the end. */
 static void bounded(void **state)
 {
-	enum { MANY = 3000 };
+	enum { MANY = 3000, PLACES = PLACES_OF_64 };
 	uint32_t ok = 0, refused = 0, pushed = 0;
 	char text[256];
 	PGconn *other;
@@ -440,9 +461,9 @@ static void bounded(void **state)
 	other = server_connect("stormweir");
 	server_sql(other, "BEGIN");
 	server_sql(other, "LOCK TABLE ledger IN EXCLUSIVE MODE");
-	for (; pushed < 64; pushed++)
+	for (; pushed < PLACES; pushed++)
 		give(pushed, 1 + pushed % 100, 1, 60000);
-	fixture_wait_counter(&f, WORLD_COMMITS_TAKEN, 64);
+	fixture_wait_counter(&f, WORLD_COMMITS_TAKEN, PLACES);
 	fixture_wait_health(&f, false);
 	world_health(f.world, text, sizeof(text));
 	assert_non_null(strstr(text, "commits_pending_max"));
@@ -458,24 +479,28 @@ static void bounded(void **state)
 		refused += r == COMMIT_RESULT_UNAVAILABLE;
 	}
 	assert_int_equal(ok + refused, pushed);
-	assert_true(ok >= 64 && refused > 0);
+	assert_true(ok >= PLACES && refused > 0);
 	assert_int_equal(server_sql(sql, "SELECT sum(gold) FROM character"), ok);
 	fixture_wait_health(&f, true);
 	end();
 }
 
-/* A shard that reads no answers: they fill its ring, then all places, and health says whose fault
- * that is. A copy of one that was carried out is refused then, and hears so after the first. */
+/* A shard that reads no answers: they fill its ring, then its places, and health says whose fault
+ * that is; another shard's commits are carried out as before. A copy of one that was carried out is
+ * refused then, and hears so after the first. */
 static void answers_that_nobody_takes(void **state)
 {
-	enum { PLACES = 64 };
+	enum { PLACES = PLACES_OF_64 };
 	struct msg_commit_result r;
 	uint32_t pushed = 0, ok = 0, refused = 0;
+	uint64_t ones[65];
 	bool done = false;
 	char text[256];
 
 	(void)state;
-	start(PLACES);
+	for (uint32_t i = 0; i < 65; i++)
+		ones[i] = 1;
+	start(64);
 	begin();
 	/* One at a time: no place is taken by one that waits for PostgreSQL. */
 	for (; fixture_counter(&f, WORLD_ANSWERS_DELAYED) < PLACES; pushed++) {
@@ -484,9 +509,18 @@ static void answers_that_nobody_takes(void **state)
 	}
 	fixture_wait_health(&f, false);
 	world_health(f.world, text, sizeof(text));
-	assert_non_null(strstr(text, "shards do not take the answers to 64 commits"));
+	assert_non_null(strstr(text, "shard 2 does not take the answers to its commits"));
 	give(pushed - 1, 1 + (pushed - 1) % 100, 1, 60000);
 	fixture_wait_counter(&f, WORLD_COMMITS_UNAVAILABLE, 1);
+	assert_int_equal(fixture_counter(&f, WORLD_COMMITS_NO_PLACE), 1);
+	for (uint32_t i = 0; i < 64; i++) {
+		struct sent s;
+
+		head(&s, 1u << 20 | i, 1 + i, 0, ones);
+		add(&s, gold(0, 1));
+		send_to(0, &s);
+		assert_int_equal(fixture_committed(&f, 0).result, COMMIT_RESULT_OK);
+	}
 	for (uint32_t i = 0; i < pushed + 1; i++) {
 		r = fixture_committed(&f, FIXTURE_MAIN);
 		ok += r.result == COMMIT_RESULT_OK;
@@ -498,7 +532,7 @@ static void answers_that_nobody_takes(void **state)
 	}
 	assert_int_equal(ok, pushed);
 	assert_int_equal(refused, 1);
-	assert_int_equal(server_sql(sql, "SELECT sum(gold) FROM character"), ok);
+	assert_int_equal(server_sql(sql, "SELECT sum(gold) FROM character"), ok + 64);
 	fixture_wait_health(&f, true);
 	end();
 }

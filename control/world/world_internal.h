@@ -75,7 +75,16 @@ struct source {
 	uint32_t refusal_first, refusal_count;
 };
 
-enum world_link { LINK_REQUESTS_INDEX, LINK_SAVES_INDEX, LINK_COMMITS_INDEX, WORLD_LINKS };
+/* LINK_COMMITS_INDEX is the first of postgres.commit_links. */
+enum world_link { LINK_REQUESTS_INDEX, LINK_SAVES_INDEX, LINK_COMMITS_INDEX };
+#define WORLD_LINKS_MAX (LINK_COMMITS_INDEX + CONFIG_COMMIT_LINKS_MAX)
+
+/* What a link gives back to its callbacks. */
+struct link_end {
+	struct world *world;
+	uint32_t index;
+	char name[16];
+};
 
 struct world {
 	const struct sw_config *config;
@@ -94,15 +103,23 @@ struct world {
 	uint32_t idle_rounds, drain_ms;
 	bool stalled; /* the last round left a ring standing */
 
-	struct pg_link *links[WORLD_LINKS];
+	uint32_t link_count;
+	struct link_end ends[WORLD_LINKS_MAX];
+	struct pg_link *links[WORLD_LINKS_MAX];
 	struct save_table *saves;
 	struct save_encoder *encoder;
 	struct batch save_batch;
 
 	struct commit_table *commits;
 	struct commit_encoder *commit_encoder;
-	struct commit *const *commits_sent; /* in flight */
-	struct batch commit_batch;
+	/* In flight, by commit link. */
+	struct {
+		struct commit *const *commits;
+		uint32_t count;
+		uint64_t sent_ns;
+	} commits_sent[CONFIG_COMMIT_LINKS_MAX];
+	uint64_t commits_sent_ns;  /* the last time on any of them */
+	struct batch commit_batch; /* pause and log lines of all of them */
 	uint64_t invalid_log_ns;
 
 	struct journal journal;
@@ -121,13 +138,13 @@ struct world {
 	struct msg_buffer scratch; /* an answer while it is built */
 
 	/* World thread writes, all read. */
-	_Atomic uint32_t fault[WORLD_LINKS];         /* enum pg_fault of a link that is not ready */
-	_Atomic(const char *) cause[WORLD_LINKS];    /* of pg_target_cause for it; static text */
-	_Atomic uint64_t down_since_ns[WORLD_LINKS]; /* 0: ready */
-	_Atomic uint32_t saves_full;                 /* 1: saves are dropped or a ring stands */
-	_Atomic uint32_t commits_full;               /* 1: commits are refused */
+	_Atomic uint32_t fault[WORLD_LINKS_MAX]; /* enum pg_fault of a link that is not ready */
+	_Atomic(const char *) cause[WORLD_LINKS_MAX]; /* of pg_target_cause for it; static text */
+	_Atomic uint64_t down_since_ns[WORLD_LINKS_MAX]; /* 0: ready */
+	_Atomic uint32_t saves_full;                     /* 1: saves are dropped or a ring stands */
+	_Atomic uint32_t commits_full;                   /* shard + 1 whose commits find no place */
 
-	uint32_t faults_told[WORLD_LINKS]; /* lines of this outage; world thread */
+	uint32_t faults_told[WORLD_LINKS_MAX]; /* lines of this outage; world thread */
 
 	/* Start: the thread posts once, all links ready or the first one failed. */
 	uv_sem_t started;

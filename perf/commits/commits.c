@@ -209,6 +209,13 @@ static void fill(void)
 		die("a slot could not be filled");
 }
 
+static uint32_t number(const char *variable, uint32_t otherwise)
+{
+	const char *text = getenv(variable);
+
+	return text ? (uint32_t)strtoul(text, NULL, 10) : otherwise;
+}
+
 static void world_up(void)
 {
 	config =
@@ -219,7 +226,8 @@ static void world_up(void)
 				.saves_per_batch = 250}};
 	snprintf(config.postgres.conninfo, sizeof(config.postgres.conninfo), "%s", conninfo);
 	config.postgres.commits_pending_max = 8192;
-	config.postgres.commits_per_batch = 250;
+	config.postgres.commits_per_batch = number("SW_W8_BATCH", 250);
+	config.postgres.commit_links = number("SW_W8_LINKS", 3);
 	links.shards = 1;
 	links.from_control = msg_ring_new("control_world", 1024);
 	links.to_control = msg_ring_new("world_control", 1024);
