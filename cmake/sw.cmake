@@ -27,12 +27,16 @@ function(sw_library name)
 	target_link_libraries(${name} PUBLIC ${arg_LINKS} PRIVATE ${arg_PRIVATE_LINKS})
 endfunction()
 
+# All of them, without the tests: what a benchmark needs.
+add_custom_target(programs)
+
 # sw_program(<name> SOURCES ... LINKS ...): an executable, put into <build>/bin.
 function(sw_program name)
 	cmake_parse_arguments(arg "" "" "SOURCES;LINKS" ${ARGN})
 	add_executable(${name} ${arg_SOURCES})
 	target_link_libraries(${name} PRIVATE ${arg_LINKS})
 	set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+	add_dependencies(programs ${name})
 endfunction()
 
 # sw_test(<name> SOURCES ... LINKS ... [LABELS pure|ring|...] [ARGS ...]): a cmocka test, run by CTest.

@@ -7,7 +7,7 @@
 #   --players N    where the search begins (25000)          --seconds N    of the run that is reported (60)
 #   --probe N      seconds of each step of the searches (8)  --no-search    that many players, held or not
 #   --game N       where the search with the game begins (-: what was held without; 0: none)
-#   --crowd N      players in the crowd (5000; 0: none)      --stock N      where stock's search begins (4000; 0: none)
+#   --crowd N      players in the crowd (5000; 0: none)      --stock N      where stock's search begins (6000; 0: none)
 #   --limit N      the searches go no higher (60000)         --minutes N    the searches end in time for so many (12)
 #   --smoke        judge nothing, but fail when players do not come in, or something is lost
 #   --help         this text
@@ -27,7 +27,7 @@ name=W3
 . "$here/perf/search.sh"
 # shellcheck source=perf/stock.sh
 . "$here/perf/stock.sh"
-players=25000 seconds=60 probe=8 search=1 game=- crowd=5000 stock=4000 limit=60000 minutes=12 smoke=0 walk=uniform
+players=25000 seconds=60 probe=8 search=1 game=- crowd=5000 stock=6000 limit=60000 minutes=12 smoke=0 walk=uniform
 build=$here/build/release
 [[ ${1:--} == -* ]] || {
 	build=$1
@@ -174,7 +174,7 @@ rm -f "$out/runs.tsv" "$out/stages.tsv" "$out/series.tsv"
 head_line
 best=$players
 if ((search)); then
-	behind=$((seconds + beside + (game ? beside + probe : 0) + (crowd ? 40 : 0) + (stock ? 60 : 0)))
+	behind=$((seconds + beside + $(search_behind "$beside" "$probe" "$game" "$crowd" "$stock")))
 	search "$players" "$limit" probe_walk "$walk"
 	cut_short "$walk"
 	((best)) || {
@@ -204,7 +204,7 @@ if ((status)); then
 fi
 if [[ $game != 0 ]]; then
 	[[ $game != - ]] || game=$run
-	behind=$(((crowd ? 40 : 0) + (stock ? 60 : 0)))
+	behind=$(search_behind "$beside" "$probe" 0 "$crowd" "$stock")
 	if ((search)); then
 		search "$game" "$game" probe_walk game
 		cut_short game

@@ -157,6 +157,13 @@ holds() {
 	[ "${tried[*]} $best $search_cut" = "25000 12500 0 1" ]
 }
 
+@test "time is kept for what comes behind the search" {
+	[ "$(search_behind 30 8 0 0 0)" = 0 ]
+	[ "$(search_behind 30 8 - 0 0)" = 53 ]
+	[ "$(search_behind 30 8 25000 0 0)" = 53 ]
+	[ "$(search_behind 30 8 - 5000 4000)" = 170 ]
+}
+
 @test "the plot is SVG and holds every run and stage" {
 	printf 'uniform\t25000\tyes\t13.00\t16.00\ngame\t25000\tno\t-\t-\nstock\t4000\tyes\t9\t19\n' >"$dir/runs.tsv"
 	stage_lines | tr ' ' '\t' | grep -v ^tick >"$dir/stages.tsv"

@@ -29,3 +29,13 @@ search() {
 	done
 	best=$low
 }
+
+# search_behind BESIDE PROBE GAME CROWD STOCK: seconds to keep for what comes behind W3's reported run, if it is wanted (0:
+# it is not): a run with the game, of PROBE seconds and BESIDE for all that a run is besides; a crowd; three runs of stock.
+search_behind() {
+	local sum=0
+	[[ $3 == 0 ]] || sum=$((sum + $1 + $2 + 15))
+	[[ $4 == 0 ]] || sum=$((sum + 25 + $2))
+	[[ $5 == 0 ]] || sum=$((sum + 3 * (20 + $2)))
+	echo "$sum"
+}

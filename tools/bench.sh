@@ -27,7 +27,7 @@ bench() {
 	done
 	(($# == 0 || ${#names[@]} == 1)) || usage "options go to one benchmark"
 	setup
-	build release
+	build release programs
 	if ((${#names[@]} == 0)); then
 		echo "benchmarks:"
 		bench_names | sed 's/^/  /'
