@@ -17,6 +17,8 @@
 #define SIM_COST_CHASE     150   /* a monster that chases or goes back */
 #define SIM_COST_TILE      5     /* a tile that a line of sight passes, or that is looked at */
 #define SIM_COST_PLACE     10    /* a place on the ground looked at: is it free? */
+#define SIM_COST_PATH      500   /* a field of directions begun: 4 KiB cleared */
+#define SIM_COST_PATH_TILE 50    /* a tile of it: its eight neighbours */
 #define SIM_COST_SENSE     300   /* a monster looks around, and each cell near */
 #define SIM_COST_BLOW      300   /* a blow: the checks, the line of sight, the event */
 #define SIM_COST_BACK      2000  /* somebody vanishes or comes back */

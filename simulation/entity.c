@@ -45,14 +45,23 @@ uint32_t sim_slot_of_handle(const struct sim_map *m, uint64_t handle)
 		       : SIM_NONE;
 }
 
-/* Of looking along the line: the tiles that it passes. */
-static uint32_t sight_cost(
-	const struct sim_map *m, const struct sim_entity *a, const struct sim_entity *b)
+/* Looking along a line takes the tiles that it passes. */
+static void pay_sight(
+	struct sim_map *m, const struct sim_entity *e, int32_t to_x_mm, int32_t to_y_mm)
 {
-	uint32_t x = (uint32_t)(a->x_mm > b->x_mm ? a->x_mm - b->x_mm : b->x_mm - a->x_mm);
-	uint32_t y = (uint32_t)(a->y_mm > b->y_mm ? a->y_mm - b->y_mm : b->y_mm - a->y_mm);
+	uint32_t x = (uint32_t)(e->x_mm > to_x_mm ? e->x_mm - to_x_mm : to_x_mm - e->x_mm);
+	uint32_t y = (uint32_t)(e->y_mm > to_y_mm ? e->y_mm - to_y_mm : to_y_mm - e->y_mm);
 
-	return m->rules.ground ? ((x + y) / m->rules.ground->tile_mm + 1) * SIM_COST_TILE : 0;
+	if (m->rules.ground)
+		sim_work(m, ((x + y) / m->rules.ground->tile_mm + 1) * SIM_COST_TILE);
+}
+
+bool sim_sees(struct sim_map *m, uint32_t slot, int32_t x_mm, int32_t y_mm)
+{
+	const struct sim_entity *e = &m->entities[slot];
+
+	pay_sight(m, e, x_mm, y_mm);
+	return !m->rules.ground || sw_ground_sight(m->rules.ground, e->x_mm, e->y_mm, x_mm, y_mm);
 }
 
 uint32_t sim_reach(struct sim_map *m, uint32_t a, uint32_t b, uint32_t reach_mm)
@@ -66,7 +75,7 @@ uint32_t sim_reach(struct sim_map *m, uint32_t a, uint32_t b, uint32_t reach_mm)
 		sw_move_reach(&m->rules, from->x_mm, from->y_mm, to->x_mm, to->y_mm, reach_mm);
 
 	if (reach != SW_REACH_TOO_FAR)
-		sim_work(m, sight_cost(m, from, to));
+		pay_sight(m, from, to->x_mm, to->y_mm);
 	return refusal[reach];
 }
 

@@ -23,6 +23,9 @@ void sim_entity_walk(
  * to the map's (sim_work). */
 uint32_t sim_reach(struct sim_map *m, uint32_t a, uint32_t b, uint32_t reach_mm);
 
+/* Whether nothing solid lies between it and a place on the map, however far. */
+bool sim_sees(struct sim_map *m, uint32_t slot, int32_t x_mm, int32_t y_mm);
+
 /* Encodes the record (WorldUpdate.entities) of its state. */
 void sim_entity_encode(struct sim_entity *e);
 

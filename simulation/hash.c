@@ -2,6 +2,7 @@
 #include "simulation/hash.h"
 
 #include "simulation/match/match.h"
+#include "simulation/paths.h"
 #include "simulation/quest.h"
 #include "simulation/state.h"
 
@@ -72,7 +73,10 @@ static uint64_t hash_fights(uint64_t h, const struct sim_map *m, uint32_t part, 
 		h = mix(h, (uint64_t)body->back_beat << 32 | body->hurt_beat);
 	}
 	for (uint32_t n = part; n < m->monster_slots; n += parts) {
-		h = mix(h, (uint64_t)m->monsters[n].target << 32 | m->monsters[n].mood);
+		h = mix(h, (uint64_t)m->monsters[n].target << 32 | m->monsters[n].around << 8 |
+				   m->monsters[n].mood);
+		h = mix(h, (uint64_t)(uint32_t)m->lairs[n].x_mm << 32 | (uint32_t)m->lairs[n].y_mm);
+		h = mix(h, m->lairs[n].target_generation);
 		h = mix(h, (uint64_t)m->lairs[n].owner << 32 | m->lairs[n].owner_generation);
 	}
 	for (uint32_t slot = part; slot < m->player_slots; slot += parts) {
@@ -104,6 +108,19 @@ static uint64_t hash_fights(uint64_t h, const struct sim_map *m, uint32_t part, 
 	return h;
 }
 
+static uint64_t hash_paths(uint64_t h, const struct sim_paths *paths)
+{
+	h = mix(h, paths->making);
+	for (uint32_t i = 0; i < SIM_PATHS; i++) {
+		const struct sw_path *path = &paths->path[i];
+
+		h = mix(h, (uint64_t)path->column << 32 | path->row);
+		h = mix(h, (uint64_t)path->head << 32 | path->tail);
+		h = mix(h, paths->used_beat[i]);
+	}
+	return h;
+}
+
 /* The rule's state is hashed as it lies: rules keep it without padding. */
 static uint64_t hash_match(uint64_t h, const struct sim_map *m)
 {
@@ -125,6 +142,8 @@ uint64_t sim_hash_map(const struct sim_map *m, uint32_t part, uint32_t parts)
 
 	if (m->match.rule && !part)
 		h = hash_match(h, m);
+	if (m->paths)
+		h = hash_paths(h, m->paths);
 	h = mix(h, (uint64_t)m->tick << 32 | m->beat);
 	h = mix(h, (uint64_t)m->questions << 32 | m->wake_count);
 	h = mix(h, m->due_ns);

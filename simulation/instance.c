@@ -12,6 +12,7 @@
 #include "simulation/match/match.h"
 #include "simulation/monster.h"
 #include "simulation/npc.h"
+#include "simulation/paths.h"
 #include "simulation/random.h"
 #include "simulation/state.h"
 #include "simulation/trading.h"
@@ -85,10 +86,12 @@ static void lay_out_map(struct layout *l, struct sim_map *m)
 	m->npcs = take(l, (size_t)m->npc_slots * sizeof(*m->npcs));             /* N x 40 B */
 	m->monsters = take(l, (size_t)m->monster_slots * sizeof(*m->monsters)); /* M x 16 B */
 	m->lairs = take(l, (size_t)m->monster_slots * sizeof(*m->lairs));       /* M x 20 B */
-	m->bodies = take(l, slots * sizeof(*m->bodies));                        /* E x 32 B */
-	m->purses = take(l, players * sizeof(*m->purses));                      /* P x 32 B */
-	m->bags = take(l, players * sizeof(*m->bags));                          /* P x 1.3 KiB */
-	m->commits = take(l, (size_t)m->commits_max * sizeof(*m->commits));     /* 2 P x 440 B */
+	if (m->monster_slots && m->rules.ground)
+		m->paths = take(l, sizeof(*m->paths));                      /* 74 KiB */
+	m->bodies = take(l, slots * sizeof(*m->bodies));                    /* E x 32 B */
+	m->purses = take(l, players * sizeof(*m->purses));                  /* P x 32 B */
+	m->bags = take(l, players * sizeof(*m->bags));                      /* P x 1.3 KiB */
+	m->commits = take(l, (size_t)m->commits_max * sizeof(*m->commits)); /* 2 P x 440 B */
 	m->commit_free = take(l, (size_t)m->commits_max * sizeof(*m->commit_free)); /* 2 P x 4 B */
 	m->answered = take(l, (size_t)m->commits_max * sizeof(*m->answered));       /* 2 P x 4 B */
 	m->quests =
@@ -175,6 +178,8 @@ static void fill_map(struct sim_map *m)
 	for (uint32_t i = 0; i < m->commits_max; i++)
 		m->commit_free[i] = m->commits_max - 1 - i;
 	m->commit_free_count = m->commits_max;
+	if (m->paths)
+		sim_paths_init(m->paths);
 	for (uint32_t i = 0; i < m->monster_slots; i++)
 		sim_monster_first(m, i);
 }

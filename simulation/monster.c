@@ -4,11 +4,11 @@
 #include "simulation/entity.h"
 #include "simulation/grounds.h"
 #include "simulation/interest.h"
+#include "simulation/paths.h"
 #include "simulation/random.h"
 
-#define SIM_RETURN_S  15u
-#define SENSE_LOOKS   64u /* players that it looks at, at most, in one look */
-#define SIDESTEP_PART 2u  /* of a second: how long it goes aside for a wall */
+#define SIM_RETURN_S 30u
+#define SENSE_LOOKS  64u /* players that it looks at, at most, in one look */
 
 static uint32_t slot_of(const struct sim_map *m, uint32_t i)
 {
@@ -28,6 +28,7 @@ static void place(struct sim_map *m, uint32_t i, int32_t x_mm, int32_t y_mm)
 	monster->mood = SIM_WANDERS;
 	monster->until_beat = m->beat;
 	monster->dx = monster->dy = 0;
+	monster->around = 0;
 	monster->target = SIM_NONE;
 	*lair = (struct sim_lair){.x_mm = x_mm, .y_mm = y_mm, .owner = SIM_NONE};
 	sim_body_monster(m, slot_of(m, i));
@@ -226,13 +227,43 @@ static bool too_far_from_home(const struct sim_map *m, uint32_t i)
 	return distance_squared(&m->entities[slot_of(m, i)], &home) > leash * leash;
 }
 
+/* A step towards a place: straight where nothing stands between, else by the way around; after a
+ * wall has stopped it, for a second by that in any case, for a line may be free and yet too narrow.
+ * False: there is no way. */
+static bool go_to(struct sim_map *m, uint32_t i, int32_t x_mm, int32_t y_mm)
+{
+	struct sim_monster *monster = &m->monsters[i];
+	uint32_t slot = slot_of(m, i);
+	const struct sim_entity *self = &m->entities[slot];
+	uint32_t step_mm = sw_move_step_mm(kind_of(m, i)->speed_mm_per_s, m->config.tick_hz);
+	int8_t dx, dy;
+
+	if (monster->around || !sim_sees(m, slot, x_mm, y_mm)) {
+		int32_t to_x_mm, to_y_mm;
+		enum sw_path_step step = sim_path_next(m, slot, x_mm, y_mm, &to_x_mm, &to_y_mm);
+
+		monster->around -= monster->around > 0;
+		if (step == SW_PATH_CLOSED)
+			return false;
+		if (step == SW_PATH_STEP) {
+			sw_path_input((int64_t)to_x_mm - self->x_mm, (int64_t)to_y_mm - self->y_mm,
+				step_mm, &dx, &dy);
+			walk(m, i, dx, dy);
+			return true;
+		}
+	}
+	towards(self, x_mm, y_mm, &dx, &dy);
+	if (!walk(m, i, dx, dy))
+		monster->around = (uint8_t)(m->config.tick_hz < 255 ? m->config.tick_hz : 255);
+	return true;
+}
+
 static void chase_step(struct sim_map *m, uint32_t i)
 {
 	struct sim_monster *monster = &m->monsters[i];
 	uint32_t slot = slot_of(m, i), target = monster->target;
 	const struct sim_entity *self = &m->entities[slot], *prey = &m->entities[target];
 	struct sim_body *body = &m->bodies[slot];
-	int8_t dx, dy;
 
 	if (m->lairs[i].target_generation != prey->generation || !is_prey(m, target) ||
 		too_far_from_home(m, i)) {
@@ -246,17 +277,8 @@ static void chase_step(struct sim_map *m, uint32_t i)
 			sim_strike(m, slot, target);
 		return;
 	}
-	if ((int32_t)(monster->until_beat - m->beat) > 0) { /* aside, around a wall */
-		walk(m, i, monster->dx, monster->dy);
-		return;
-	}
-	towards(self, prey->x_mm, prey->y_mm, &dx, &dy);
-	if (walk(m, i, dx, dy))
-		return;
-	/* To the left or to the right of where it wants to get. */
-	monster->dx = sim_random_below(&m->random, 2) ? dy : (int8_t)-dy;
-	monster->dy = monster->dx == dy ? (int8_t)-dx : dx;
-	monster->until_beat = m->beat + m->config.tick_hz / SIDESTEP_PART;
+	if (!go_to(m, i, prey->x_mm, prey->y_mm))
+		give_up(m, i);
 }
 
 static void arrive(struct sim_map *m, uint32_t i)
@@ -280,15 +302,17 @@ static void return_step(struct sim_map *m, uint32_t i)
 {
 	struct sim_monster *monster = &m->monsters[i];
 	const struct sim_entity *e = &m->entities[slot_of(m, i)];
+	const struct sim_lair *lair = &m->lairs[i];
 	uint32_t step = sw_move_step_mm(kind_of(m, i)->speed_mm_per_s, m->config.tick_hz);
 	int8_t dx, dy;
 
-	if (towards(e, m->lairs[i].x_mm, m->lairs[i].y_mm, &dx, &dy) <= (int32_t)step ||
+	if (towards(e, lair->x_mm, lair->y_mm, &dx, &dy) <= (int32_t)step ||
 		(int32_t)(m->beat - monster->until_beat) >= 0) {
 		arrive(m, i);
 		return;
 	}
-	walk(m, i, dx, dy);
+	if (!go_to(m, i, lair->x_mm, lair->y_mm)) /* no way back */
+		arrive(m, i);
 }
 
 uint32_t sim_monster_tick(struct sim_map *m, uint32_t i)

@@ -5,9 +5,11 @@
  * stand between); on ground with walls, one that a wall stops chooses anew. Twice a second one with
  * sight looks for the nearest player that it can see, who is alive, whose details are there and who
  * is in no safe zone; that one it chases, and so it does with whoever hurts it. It strikes when
- * within its range. It gives up when the player is gone, dead or safe, or it is leash_mm from where
- * it began; then it goes back there, hears and sees nothing on the way, and is whole and nobody's
- * when it arrives. One that does not get there within SIM_RETURN_S (a wall) is put there. */
+ * within its range. It goes straight where it sees the player, and around walls where it does not
+ * (paths.h). It gives up when the player is gone, dead, safe or where no way leads, or it is
+ * leash_mm from where it began; then it goes back there, hears and sees nothing on the way, and is
+ * whole and nobody's when it arrives. One that does not get there within SIM_RETURN_S is put there.
+ */
 #ifndef SW_SIMULATION_MONSTER_H
 #define SW_SIMULATION_MONSTER_H
 

@@ -3,9 +3,10 @@
 #include "simulation/match/match.h"
 #include "simulation/monster.h"
 #include "simulation/npc.h"
+#include "simulation/paths.h"
 #include "simulation/state.h"
 
-enum { MATCH, NPCS, MONSTERS };
+enum { MATCH, NPCS, PATHS, MONSTERS };
 
 bool sim_stage_actors(struct sim_shard *s, struct sim_map *m, struct sim_slice *slice)
 {
@@ -15,6 +16,12 @@ bool sim_stage_actors(struct sim_shard *s, struct sim_map *m, struct sim_slice *
 	}
 	if (m->step == NPCS) {
 		if (!sim_npc_ticks(s, m, slice))
+			return false;
+		m->step = PATHS;
+		m->cursor = 0;
+	}
+	if (m->step == PATHS) {
+		if (!sim_paths_make(m, slice))
 			return false;
 		m->step = MONSTERS;
 		m->cursor = 0;

@@ -317,7 +317,7 @@ struct sim_monster {
 	uint32_t target; /* slot of the player it chases */
 	uint16_t kind;   /* of the game's kinds */
 	uint8_t mood;    /* enum sim_mood */
-	uint8_t pad;
+	uint8_t around;  /* ticks in which it follows a path, seen or not: a wall stopped it */
 };
 _Static_assert(sizeof(struct sim_monster) == 16, "all are walked through each tick");
 
@@ -380,6 +380,7 @@ struct sim_list {
 };
 
 struct sim_match_rule;
+struct sim_paths;
 struct sim_portal;
 
 /* A player's place in a match, on its way to the database. */
@@ -461,6 +462,7 @@ struct sim_map {
 	struct sim_npc *npcs;                /* [npc_slots] */
 	struct sim_monster *monsters;        /* [monster_slots] */
 	struct sim_lair *lairs;              /* [monster_slots] */
+	struct sim_paths *paths;             /* around walls; NULL: there are none, or no monster */
 	const struct sim_game *game;         /* of the node */
 	struct sim_body *bodies;             /* [slots] */
 	struct sim_purse *purses;            /* [player_slots] */
