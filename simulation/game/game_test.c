@@ -17,7 +17,9 @@
 static const char *content;
 static char folder[64];
 static char errors_text[16384];
-static const char *const names[] = {"items.yaml", "monsters.yaml", "loot.yaml", "levels.yaml"};
+static const char *const names[] = {
+	"items.yaml", "monsters.yaml", "loot.yaml", "levels.yaml", "quests.yaml"};
+#define NAMES (sizeof(names) / sizeof(names[0]))
 
 static void write_file(const char *name, const char *text)
 {
@@ -180,13 +182,80 @@ static void every_fault_is_said_with_file_and_line(void **state)
 			"level is 2, allowed is 1"},
 		{"levels.yaml", "levels:\n- {level: 1, experience: 1, health: 1, attack: 1}\n",
 			"experience is 1, allowed is 0"},
+#define QUEST(steps) "quests:\n- {number: 1, name: a, title: A, steps: [" steps "]}\n"
+#define TALK         "{number: 1, text: t, talk: Tom}"
+		{"quests.yaml", "quests:\n- {number: 1, name: a, title: A}\n",
+			"quests.yaml:2: quests[0]: steps is missing"},
+		{"quests.yaml", "quests:\n- {number: 1, name: a, title: A, steps: 5}\n",
+			"quests[0]: steps is no list"},
+		{"quests.yaml", QUEST(""), "of the wrong length, allowed are 1 to 30 rows"},
+		{"quests.yaml", QUEST("5"), "quests[0].steps[0]: is no mapping"},
+		{"quests.yaml", QUEST("{number: 31, text: t, talk: Tom}"),
+			"quests[0].steps[0]: number is 31, allowed is 1 to 30"},
+		{"quests.yaml", QUEST("{number: 1, talk: Tom}"), "steps[0]: text is missing"},
+		{"quests.yaml", QUEST("{number: 1, text: t}"), "a step is one of kill"},
+		{"quests.yaml", QUEST("{number: 1, text: t, talk: Tom, have: gel}"),
+			"a step is one of kill"},
+		{"quests.yaml", QUEST("{number: 1, text: t, have: gel, bring: gel}"),
+			"bring goes with talk"},
+		{"quests.yaml", QUEST("{number: 1, text: t, have: gel}"),
+			"the last step of a is not a talk"},
+		{"quests.yaml", QUEST("{number: 1, text: t, kill: wolf}, " TALK),
+			"there is no monster wolf"},
+		{"quests.yaml", QUEST(TALK ", {number: 1, text: t, talk: Tom}"),
+			"number 1 is that of another step of a"},
+		{"quests.yaml", QUEST("{number: 2, text: t, reach: meadow, x_m: 1}, " TALK),
+			"reach has x_m, y_m and radius_m"},
+		{"quests.yaml", QUEST("{number: 1, text: t, talk: Tom, x_m: 1}"),
+			"reach has x_m, y_m and radius_m"},
+		{"quests.yaml",
+			QUEST("{number: 2, text: t, reach: meadow, x_m: 1, y_m: 1, radius_m: "
+			      "4}, " TALK),
+			"radius_m is 4, allowed is 5 to 1000"},
+		{"quests.yaml", QUEST("{number: 1, text: t, talk: Tom, count: 2}"),
+			"count goes with kill, have and bring"},
+		{"quests.yaml", QUEST("{number: 1, text: t, talk: Tom, bring: gold}"),
+			"there is no item gold"},
+		{"quests.yaml", QUEST("{number: 1, text: t, talk: Tom, bring: gel, count: 73}"),
+			"73 times gel, allowed are up to 72"},
+		{"quests.yaml",
+			"quests:\n- number: 1\n  name: a\n  title: A\n  rewards: [{item: gel, "
+			"count: "
+			"10}]\n"
+			"  steps: [" TALK "]\n",
+			"quests.yaml:5: quests: 10 times gel, allowed are up to 9"},
+		{"quests.yaml",
+			"quests:\n- {number: 1, name: a, title: A, gives: x, steps: [" TALK "]}\n",
+			"there is no item x"},
+		{"quests.yaml",
+			"quests:\n- {number: 1, name: a, title: A, gives_count: 2, steps: [" TALK
+			"]}\n",
+			"gives_count goes with gives"},
+		{"quests.yaml",
+			"quests:\n- {number: 1, name: a, title: A, steps: [" TALK "]}\n"
+			"- {number: 1, name: b, title: A, steps: [" TALK "]}\n",
+			"quests.yaml:3: quests: number 1 is that of line 2"},
+		{"quests.yaml",
+			"quests:\n- {number: 1, name: a, title: A, steps: [" TALK "]}\n"
+			"- {number: 2, name: a, title: A, steps: [" TALK "]}\n",
+			"quests.yaml:3: quests: the name a is that of line 2"},
+		{"quests.yaml",
+			"quests:\n- {number: 1, name: a, title: A, after: [{quest: c}], steps: "
+			"[" TALK "]}\n",
+			"there is no quest c"},
+		{"quests.yaml",
+			"quests:\n- {number: 1, name: a, title: A, after: [{quest: b}], steps: "
+			"[" TALK "]}\n"
+			"- {number: 2, name: b, title: A, after: [{quest: a}], steps: [" TALK
+			"]}\n",
+			"quests.yaml:2: quests: a comes after itself"},
 	};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
 		struct sim_game *game;
 
-		for (size_t f = 0; f < 4; f++)
+		for (size_t f = 0; f < NAMES; f++)
 			write_file(names[f], NULL);
 		/* all files are looked at, whatever is wrong with one */
 		write_file("levels.yaml", "levels: 4\n");
@@ -199,8 +268,79 @@ static void every_fault_is_said_with_file_and_line(void **state)
 				!strstr(errors_text, "levels.yaml:1: (file)")))
 			fail_msg("row %zu: %s", i, errors_text);
 	}
-	for (size_t f = 0; f < 4; f++)
+	for (size_t f = 0; f < NAMES; f++)
 		write_file(names[f], NULL);
+}
+
+/* Steps in the order of the file, whatever their numbers; rows of all quests side by side. */
+static void quests_have_steps(void **state)
+{
+	struct sim_game *game;
+	const struct sim_quest *quest;
+	const struct sim_quest_step *step;
+
+	(void)state;
+	write_file("items.yaml", "items:\n- {name: gel, number: 7, stack_max: 9}\n");
+	write_file("quests.yaml",
+		"quests:\n"
+		"- {number: 9, name: late, title: Late, level: 4, after: [{quest: early}],\n"
+		"   steps: [{number: 3, text: a, kill: wanderer, count: 2}, {number: 1, text: b,\n"
+		"     reach: meadow, x_m: 0, y_m: 7, radius_m: 9}, {number: 2, text: c, talk: "
+		"Tom,\n"
+		"     bring: gel, count: 12}], gold: 5, rewards: [{item: gel, count: 9}]}\n"
+		"- {number: 2, name: early, title: Early, gives: gel,\n"
+		"   steps: [{number: 30, text: d, have: gel}, {number: 4, text: e, talk: Bo}]}\n");
+	game = load(folder);
+	if (!game)
+		fail_msg("%s", errors_text);
+	assert_int_equal(game->quest_count, 2);
+	assert_int_equal(sim_quest_find(game, "late"), 1);
+	assert_int_equal(sim_quest_of(game, 9), 1);
+	assert_int_equal(sim_quest_of(game, 3), UINT32_MAX);
+	quest = &game->quests[0];
+	assert_int_equal(quest->gives_item, 7);
+	assert_int_equal(sim_quest_first(game, quest)->number, 30);
+	assert_int_equal(sim_quest_first(game, quest)->kind, SIM_QUEST_HAVE);
+	assert_int_equal(sim_quest_first(game, quest)->need, 1);
+	quest = &game->quests[1];
+	assert_int_equal(quest->level, 4);
+	assert_int_equal(game->quest_afters[quest->after.first].quest, 0);
+	assert_int_equal(game->quest_rewards[quest->rewards.first].item, 7);
+	step = sim_quest_first(game, quest);
+	assert_int_equal(step->number, 3);
+	assert_int_equal(step->need, 2);
+	assert_int_equal(step->monster_kind, SIM_KIND_PLAIN);
+	step = sim_quest_next(game, quest, step);
+	assert_int_equal(step->kind, SIM_QUEST_REACH);
+	assert_ptr_equal(step, sim_quest_step(game, quest, 1));
+	step = sim_quest_next(game, quest, step);
+	assert_int_equal(step->item, 7);
+	assert_int_equal(step->need, 12);
+	assert_null(sim_quest_next(game, quest, step));
+	assert_null(sim_quest_step(game, quest, 30));
+	sim_game_free(game);
+	write_file("items.yaml", NULL);
+	write_file("quests.yaml", NULL);
+}
+
+/* What the database keeps: these numbers are on disks. */
+static void states_are_what_they_were(void **state)
+{
+	(void)state;
+	assert_int_equal(sim_quest_state(1, 0), 0x0200);
+	assert_int_equal(sim_quest_state(5, 3), 0x0a03);
+	assert_int_equal(sim_quest_state(30, 900), 0x3dff);
+	assert_int_equal(SIM_QUEST_DONE, 0x3e00);
+	for (uint32_t value = 0; value <= 0xffff; value++) {
+		bool open = value >= 0x0200 && value < 0x3e00;
+
+		assert_int_equal(sim_quest_is_open(value), open);
+		assert_int_equal(sim_quest_is_done(value), value >= 0x3e00 && value < 0x4000);
+		if (open)
+			assert_int_equal(sim_quest_state(sim_quest_state_step(value),
+						 sim_quest_state_count(value)),
+				value);
+	}
 }
 
 static void the_content_has_no_fault(void **state)
@@ -210,7 +350,7 @@ static void the_content_has_no_fault(void **state)
 	(void)state;
 	if (!game)
 		fail_msg("%s", errors_text);
-	assert_true(game->kinds_known && game->item_count && game->drop_count);
+	assert_true(game->kinds_known && game->item_count && game->drop_count && game->quest_count);
 	sim_game_free(game);
 }
 
@@ -220,6 +360,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(without_files_there_is_what_a_map_needs),
 		cmocka_unit_test(files_say_what_the_game_is),
 		cmocka_unit_test(every_fault_is_said_with_file_and_line),
+		cmocka_unit_test(quests_have_steps),
+		cmocka_unit_test(states_are_what_they_were),
 		cmocka_unit_test(the_content_has_no_fault),
 	};
 	int failed;
@@ -229,7 +371,7 @@ int main(int argc, char **argv)
 		return 2;
 	content = argv[1];
 	failed = cmocka_run_group_tests_name("game", tests, NULL, NULL);
-	for (size_t f = 0; f < 4; f++)
+	for (size_t f = 0; f < NAMES; f++)
 		write_file(names[f], NULL);
 	rmdir(folder);
 	return failed;
