@@ -48,8 +48,8 @@ static uint64_t hash_file(uint64_t hash, const char *folder, const char *name)
 
 void sim_record_header(const struct sw_config *config, struct recording_header *h)
 {
-	static const char *const game[] = {
-		"items.yaml", "monsters.yaml", "loot.yaml", "levels.yaml"};
+#define FILE_NAME(id, name) name,
+	static const char *const game[] = {SIM_GAME_FILES(FILE_NAME)};
 	uint64_t all = RECORDING_HASH; /* what all maps share */
 
 	for (uint32_t i = 0; i < sizeof(game) / sizeof(game[0]); i++)

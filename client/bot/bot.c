@@ -45,6 +45,7 @@ static void on_event(void *ctx, struct swc_client *client, const struct swc_even
 	}
 	journal_event(&bot->journal, client, event, &bot->trader.deal);
 	trader_event(&bot->trader, event, partner_name(client, event));
+	quester_event(&bot->quester, event);
 	if (event->type == SWC_EVENT_TRADE && event->trade.phase == SWC_TRADE_UNDER_WAY)
 		journal_deal(&bot->journal, client, "under_way", &bot->trader.deal);
 	switch (event->type) {
@@ -260,26 +261,33 @@ static bool go_to_portal(struct bot *bot, uint64_t now_ns)
 	return true;
 }
 
-/* Walks to the NPC and clicks it once a second until it speaks. Returns whether it had something to
- * do. */
-static bool go_and_click(struct bot *bot, uint64_t now_ns)
+/* Walks to the NPC; returns whether it is there. */
+static bool go_to(struct bot *bot, const struct swc_actor *npc, uint64_t now_ns)
 {
 	const struct swc_self *self = swc_self(bot->client);
-	const struct swc_actor *npc = npc_wanted(bot);
 	int64_t x, y;
 	int dx, dy;
 
-	if (!npc)
-		return false;
 	x = (int64_t)npc->x_mm - self->x_mm;
 	y = (int64_t)npc->y_mm - self->y_mm;
 	if (x * x + y * y > (int64_t)CLICK_NEAR_MM * CLICK_NEAR_MM) {
 		detour(bot, npc->x_mm, npc->y_mm, now_ns, &dx, &dy);
 		swc_walk(bot->client, dx, dy);
-		return true;
+		return false;
 	}
 	swc_walk(bot->client, 0, 0);
-	if (now_ns >= bot->click_ns) {
+	return true;
+}
+
+/* Goes to the NPC and clicks it once a second until it speaks. Returns whether it had something to
+ * do. */
+static bool go_and_click(struct bot *bot, uint64_t now_ns)
+{
+	const struct swc_actor *npc = npc_wanted(bot);
+
+	if (!npc)
+		return false;
+	if (go_to(bot, npc, now_ns) && now_ns >= bot->click_ns) {
 		bot->click_ns = now_ns + NS_PER_S;
 		bot->clicks++;
 		swc_click(bot->client, npc->actor_id);
@@ -425,6 +433,35 @@ static bool trade(struct bot *bot, uint64_t now_ns)
 	return true;
 }
 
+/* Answers, fights for a quest, or visits the NPC whose turn it is. */
+static bool quest(struct bot *bot, uint64_t now_ns)
+{
+	const struct swc_actor *actors[QUESTER_NPCS], *npc;
+	struct quester *q = &bot->quester;
+	uint32_t count = 0;
+
+	if (!bot->options->quests || !bot->detailed)
+		return false;
+	if (q->question) {
+		swc_answer(bot->client, q->question, 1);
+		q->question = 0;
+	}
+	if (quester_fights(q))
+		return fight(bot, now_ns);
+	for (uint32_t i = 0; i < swc_actors(bot->client) && count < QUESTER_NPCS; i++)
+		if (swc_actor_at(bot->client, i)->kind == SWC_NPC)
+			actors[count++] = swc_actor_at(bot->client, i);
+	npc = quester_npc(q, swc_self(bot->client), actors, count, now_ns);
+	if (!npc)
+		return false;
+	if (go_to(bot, npc, now_ns)) {
+		bot->clicks++;
+		swc_click(bot->client, npc->actor_id);
+		quester_clicked(q, npc->actor_id, now_ns);
+	}
+	return true;
+}
+
 /* With --trade it stays some seconds here, to find somebody, before it goes on. */
 static bool wants_portal(struct bot *bot, uint64_t now_ns)
 {
@@ -439,7 +476,8 @@ static bool wants_portal(struct bot *bot, uint64_t now_ns)
 
 static void play(struct bot *bot, uint64_t now_ns, bool walk)
 {
-	if (go_and_click(bot, now_ns) || (walk && trade(bot, now_ns)))
+	if (go_and_click(bot, now_ns) || (walk && trade(bot, now_ns)) ||
+		(walk && quest(bot, now_ns)))
 		return;
 	if ((walk || !bot->options->trade) && wants_portal(bot, now_ns) &&
 		go_to_portal(bot, now_ns))
@@ -529,6 +567,8 @@ static const char *wrong(const struct bot *bot)
 		return "changed maps too seldom";
 	if (bot->results < options->expect_results)
 		return "was told too few results";
+	if (quester_done(&bot->quester) < options->expect_quests)
+		return "did too few quests";
 	if (!bot->index && options->click && !bot->has_dialogue)
 		return "got no answer from the NPC";
 	if (bot->mismatch[0])

@@ -6,6 +6,7 @@
 #include "client/bot/journal.h"
 #include "client/bot/maps.h"
 #include "client/bot/options.h"
+#include "client/bot/quester.h"
 #include "client/bot/tickets.h"
 #include "client/bot/trader.h"
 #include "client/bot/walker.h"
@@ -43,6 +44,7 @@ struct bot {
 	uint64_t strike_ns; /* when it may strike or pick up (again) */
 	uint32_t strikes, kills;
 	int64_t gold, gold_pending; /* by the last detail */
+	struct quester quester;
 	/* trading, and coming again */
 	struct trader trader;
 	struct journal_line journal;

@@ -20,6 +20,8 @@
 	X("expect-moves", expect_moves, 0, 1000000, "each bot must change maps so often")          \
 	X("expect-results", expect_results, 0, 1000000,                                            \
 		"each bot must be told so many matches' results")                                  \
+	X("expect-quests", expect_quests, 0, UINT32_MAX,                                           \
+		"each bot must have done so many quests in the end")                               \
 	X("expect-trades", expect_trades, 0, UINT32_MAX,                                           \
 		"all together must carry out so many trades")                                      \
 	X("returns", returns, 0, 10000,                                                            \
@@ -53,6 +55,7 @@
 	X("portals", portals, "all walk to the nearest portal, on each map they come to (--maps)") \
 	X("show", show, "draw the map around the first bot")                                       \
 	X("trade", trade, "trade with players near: fairly, unfairly, and breaking off")           \
+	X("quests", quests, "click all NPCs in turn, choose the first answer, fight for quests")   \
 	X("fight", fight, "attack monsters near, and pick up what lies near")                      \
 	X("checksum", checksum, "ENet's CRC-32, if the server has it on")
 

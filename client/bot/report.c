@@ -118,6 +118,8 @@ static json_t *bot_json(const struct bot *bot)
 			N(stats->correction_mm_max), "rtt_ms", N(stats->rtt_ms), "clicks",
 			N(bot->clicks)));
 	json_object_set_new(json, "silence_ms_max", json_integer(N(bot->silence_ns_max / 1000000)));
+	json_object_set_new(json, "quests_done", json_integer(N(quester_done(&bot->quester))));
+	json_object_set_new(json, "gold", json_integer(N(bot->gold)));
 	unreadable = json_object();
 #define COUNT(name, text)                                                                          \
 	if (stats->refused[SWC_REFUSAL_##name])                                                    \

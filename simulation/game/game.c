@@ -96,9 +96,10 @@ static const struct sim_monster_kind plain = {.name = SIM_KIND_PLAIN_NAME,
 	.leash_mm = 30000};
 static const struct sim_level first_level = {.level = 1, .health = 100, .attack = 10};
 
-enum { ITEMS, KINDS, DROPS, LEVELS, CARDS, STAGES, QUESTS, FILES };
-static const char *const file_names[FILES] = {"items.yaml", "monsters.yaml", "loot.yaml",
-	"levels.yaml", "cards.yaml", "battle.yaml", "quests.yaml"};
+#define FILE_ENUM(id, name) id,
+enum { SIM_GAME_FILES(FILE_ENUM) FILES };
+#define FILE_NAME(id, name) name,
+static const char *const file_names[FILES] = {SIM_GAME_FILES(FILE_NAME)};
 
 struct loader {
 	struct sim_game *game;

@@ -25,6 +25,16 @@
 #define SIM_KIND_PLAIN_NAME "wanderer"
 #define SIM_NO_SLOT         UINT8_MAX
 
+/* The files of the content folder. X(id, name) */
+#define SIM_GAME_FILES(X)                                                                          \
+	X(ITEMS, "items.yaml")                                                                     \
+	X(KINDS, "monsters.yaml")                                                                  \
+	X(DROPS, "loot.yaml")                                                                      \
+	X(LEVELS, "levels.yaml")                                                                   \
+	X(CARDS, "cards.yaml")                                                                     \
+	X(STAGES, "battle.yaml")                                                                   \
+	X(QUESTS, "quests.yaml")
+
 /* Where an item is worn: slot COMMIT_EQUIP_FIRST + value. X(NAME, value, name in the file) */
 #define SIM_EQUIP_SLOTS(X)                                                                         \
 	X(WEAPON, 0, "weapon")                                                                     \

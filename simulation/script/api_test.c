@@ -383,22 +383,49 @@ static void guide_is_true(void **unused)
 	free(guide);
 }
 
-/* The content that is delivered: loads, answers, walks its round and comes back. */
+/* Clicks until the handler is done, choosing the same each time; all is kept, or refused by why. */
+static void talk(struct test_host *host, const char *name, uint32_t choice, enum script_kept why)
+{
+	enum script_result result;
+
+	host->asks_wait = true;
+	host->kept = SCRIPT_KEPT_PENDING;
+	result = script_vm_click(host->vm, test_host_npc(host, name), TEST_PLAYER);
+	while (result == SCRIPT_WAITING)
+		result = script_vm_resume(host->vm, host->job,
+			&(struct script_answer){.choice = choice, .kept = why});
+	if (result != SCRIPT_OK)
+		fail_msg("%s: %s", name, test_host_error(host));
+}
+
+/* The content that is delivered: loads, answers in whatever phase its quests are, whatever becomes
+ * of a commit, walks its round and comes back. */
 static void meadow(void **unused)
 {
+	static const char *const names[] = {"Old Tom", "Mara", "Bess", "Watchman"};
 	char *source = read_text(SW_SOURCE_FOLDER, "lua/content/meadow.lua");
 	struct test_host host;
 
 	(void)unused;
 	test_host_start(&host, 4 << 20);
 	test_host_load_ok(&host, source);
+	host.quest.phase = SCRIPT_QUEST_DONE;
 	for (int i = 0; i < 20; i++)
-		assert_int_equal(
-			script_vm_click(host.vm, test_host_npc(&host, "Old Tom"), TEST_PLAYER),
-			SCRIPT_OK);
+		talk(&host, "Old Tom", 0, SCRIPT_KEPT_OK);
 	assert_int_equal(host.says, 21);
-	assert_int_equal(
-		script_vm_click(host.vm, test_host_npc(&host, "Watchman"), TEST_PLAYER), SCRIPT_OK);
+	for (uint32_t i = 0; i < 4 * 5 * 4 * SCRIPT_KEPT_COUNT; i++) {
+		host.quest = (struct script_quest){
+			.phase = (enum script_quest_phase)(i / 4 % 5), .step = 1 + i / 20 % 3};
+		talk(&host, names[i % 4], i / 20 % 4, (enum script_kept)(i / 80));
+	}
+	host.quest.phase = SCRIPT_QUEST_NEW;
+	talk(&host, "Old Tom", 1, SCRIPT_KEPT_OK);
+	assert_string_equal(host.said, "Here it is. He walks around the square.");
+	talk(&host, "Bess", 1, SCRIPT_KEPT_OK);
+	assert_int_equal(host.changes, 2);
+	assert_int_equal(host.change[1].amount, -3);
+	talk(&host, "Bess", 3, SCRIPT_KEPT_NOT_ENOUGH);
+	assert_string_equal(host.said, "You have none.");
 	for (; host.tick < 500; host.tick++)
 		assert_int_equal(
 			script_vm_tick(host.vm, test_host_npc(&host, "Watchman")), SCRIPT_OK);

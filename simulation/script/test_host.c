@@ -86,7 +86,12 @@ static bool host_send(
 static uint32_t host_item(void *ctx, const char *name)
 {
 	(void)ctx;
-	return strcmp(name, "gel") == 0 ? 7 : 0;
+	/* and those of the content that is delivered */
+	return strcmp(name, "gel") == 0 ? 7
+	       : strcmp(name, "bread") == 0 || strcmp(name, "leather cap") == 0 ||
+			       strcmp(name, "boar hide") == 0
+		       ? 8
+		       : 0;
 }
 
 static uint32_t host_count_item(void *ctx, uint64_t player, uint32_t item)
@@ -98,7 +103,10 @@ static uint32_t host_count_item(void *ctx, uint64_t player, uint32_t item)
 static uint32_t host_quest(void *ctx, const char *name)
 {
 	(void)ctx;
-	return strcmp(name, "wolves") == 0 ? 0 : UINT32_MAX;
+	return strcmp(name, "wolves") == 0   ? 0
+	       : strcmp(name, "letter") == 0 ? 1
+	       : strcmp(name, "round") == 0  ? 2
+					     : UINT32_MAX;
 }
 
 static void host_quest_look(void *ctx, uint64_t player, uint32_t quest, struct script_quest *out)

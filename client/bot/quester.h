@@ -1,0 +1,43 @@
+/* quester.h: a bot that does quests: it goes from NPC to NPC, takes the first choice of each
+ * question, and fights while a quest wants kills or things. Pure; one thread. */
+#ifndef SWC_BOT_QUESTER_H
+#define SWC_BOT_QUESTER_H
+
+#include "client/stormweir.h"
+
+#define QUESTER_QUESTS 64u /* that it remembers */
+#define QUESTER_NPCS   32u
+
+struct quester {
+	struct {
+		uint32_t quest, phase, count, pending, need, item;
+	} quest[QUESTER_QUESTS];
+	uint32_t quests;
+	struct swc_stack stack[SWC_STACKS_MAX];
+	uint32_t stacks;
+	struct {
+		uint32_t actor_id;
+		uint64_t next_ns; /* not before it is clicked again */
+	} npc[QUESTER_NPCS];
+	uint32_t npcs;
+	uint32_t question; /* to be answered with its first choice; 0: none */
+	uint64_t wait_ns;  /* for what the last NPC says */
+};
+
+/* What happened, of any type. */
+void quester_event(struct quester *quester, const struct swc_event *event);
+
+/* How many quests are done, open ones not among them. */
+uint32_t quester_done(const struct quester *quester);
+
+/* Whether a quest wants kills, or things that it has not got. */
+bool quester_fights(const struct quester *quester);
+
+/* The NPC to go to: the nearest of count actors whose turn it is; NULL: none. */
+const struct swc_actor *quester_npc(const struct quester *quester, const struct swc_self *self,
+	const struct swc_actor *const *actors, uint32_t count, uint64_t now_ns);
+
+/* It was clicked. */
+void quester_clicked(struct quester *quester, uint32_t actor_id, uint64_t now_ns);
+
+#endif
