@@ -46,7 +46,8 @@ uint32_t recording_header_write(
 	X(LOST, "lost",                                                                            \
 		"the file's writer did not keep up with the shard (simulation.record_buffer)")     \
 	X(FULL, "full", "the file has reached simulation.record_max")                              \
-	X(WRITE, "write", "the file could not be written")
+	X(WRITE, "write", "the file could not be written")                                         \
+	X(ORDERED, "ordered", "an operator ended it (swctl record stop): whole up to there")
 
 #define RECORDING_END_ENUM(id, name, meaning) RECORDING_END_##id,
 enum recording_end { RECORDING_ENDS(RECORDING_END_ENUM) RECORDING_END_COUNT };

@@ -48,6 +48,9 @@ struct ctl_links {
 	 * Returns 0, or -errno with one line in error. */
 	int (*build)(void *ctx, uint32_t id, char *error, size_t error_bytes);
 	void *build_ctx;
+	/* Ends what is being recorded; returns how many shards that were. NULL: nothing is. */
+	uint32_t (*record_stop)(void *ctx);
+	void *record_ctx;
 	/* Orders of operators (orders.h) and their answers; NULL: none come. order_answered is
 	 * called after each answer, with the subject of its message. */
 	struct msg_ring *from_ops, *to_ops;

@@ -332,6 +332,30 @@ void orders_writes(struct ctl *ctl, const struct msg *message)
 			kept_end(ctl, k, ORDER_DONE, text);
 }
 
+/* ---- record ---- */
+
+static void record_start(struct ctl *ctl, const struct order *order, uint64_t now_ns)
+{
+	(void)now_ns;
+	answer(ctl, order, ORDER_REFUSED,
+		"a recording begins with the server: a replay needs what its shard began with. Set "
+		"simulation.record and start the node anew; end it with record stop");
+}
+
+static void record_stop(struct ctl *ctl, const struct order *order, uint64_t now_ns)
+{
+	uint32_t shards = 0;
+
+	(void)now_ns;
+	if (ctl->links.record_stop)
+		shards = ctl->links.record_stop(ctl->links.record_ctx);
+	if (shards)
+		answer(ctl, order, ORDER_DONE,
+			"the recordings of %u shards end; the log names their files", shards);
+	else
+		answer(ctl, order, ORDER_REFUSED, "nothing is being recorded");
+}
+
 /* ---- which order it is ---- */
 
 static const struct command {
@@ -345,6 +369,8 @@ static const struct command {
 	{"instance", "close", 3, true, "instance close SLOT.GENERATION [why]", instance_close},
 	{"kick", NULL, 2, true, "kick PLAYER [why]", kick},
 	{"player", NULL, 2, false, "player PLAYER", player},
+	{"record", "start", 2, false, "record start", record_start},
+	{"record", "stop", 2, false, "record stop", record_stop},
 };
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))

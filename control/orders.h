@@ -6,6 +6,7 @@
  *   instance close SLOT.GENERATION [why ...]
  *   kick PLAYER [why ...]            PLAYER: a character's id, or its name
  *   player PLAYER                    where it is, and what of it is not saved
+ *   record stop                      ends the recordings of the shards (simulation.record)
  *
  * To add one, write its function and its line in the table of orders.c. A function answers, or
  * keeps the order with orders_keep and answers later; one that is kept is answered at its deadline

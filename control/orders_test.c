@@ -115,6 +115,34 @@ static void each_order_is_answered_and_written_down(void **state)
 	rig_fini(&rig);
 }
 
+static uint32_t record_stop(void *ctx)
+{
+	uint32_t *shards = ctx, were = *shards;
+
+	*shards = 0;
+	return were;
+}
+
+static void recordings_end_by_order(void **state)
+{
+	uint32_t shards = 2;
+	struct rig rig;
+
+	(void)state;
+	rig_init(&rig, 4096);
+	rig.links.record_stop = record_stop;
+	rig.links.record_ctx = &shards;
+	rig_start(&rig);
+	ORDER(&rig, "record\0start", 2, REFUSED, "begins with the server");
+	audited(&rig, false, "record start", "simulation.record");
+	ORDER(&rig, "record\0stop", 2, DONE, "recordings of 2 shards end");
+	audited(&rig, true, "record stop", "");
+	ORDER(&rig, "record\0stop", 2, REFUSED, "nothing is being recorded");
+	audited(&rig, false, "record stop", "");
+	rig_stop(&rig, 0);
+	rig_fini(&rig);
+}
+
 static void what_cannot_be_built_is_said(void **state)
 {
 	struct rig rig;
@@ -175,6 +203,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_order_is_answered_and_written_down),
+		cmocka_unit_test(recordings_end_by_order),
 		cmocka_unit_test(what_cannot_be_built_is_said),
 		cmocka_unit_test(a_player_is_looked_up_and_kicked),
 	};

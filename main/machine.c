@@ -297,6 +297,11 @@ static int build_instance(void *ctx, uint32_t id, char *error, size_t error_byte
 	return sim_instance_build(ctx, id, error, error_bytes);
 }
 
+static uint32_t record_stop(void *ctx)
+{
+	return recorder_end(ctx);
+}
+
 void machine_control_links(const struct machine *m, struct ctl_links *links)
 {
 	memset(links, 0, sizeof(*links));
@@ -317,6 +322,8 @@ void machine_control_links(const struct machine *m, struct ctl_links *links)
 	links->stage_names = sim_stage_names;
 	links->build = build_instance;
 	links->build_ctx = m->instances;
+	links->record_stop = m->recorder ? record_stop : NULL;
+	links->record_ctx = m->recorder;
 	links->from_ops = m->ops_to_control;
 	links->to_ops = m->control_to_ops;
 	links->to_world = m->control_to_world;

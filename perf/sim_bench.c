@@ -4,13 +4,15 @@
  * not count, though it takes its share of the caches), against the 50 ms of a tick. Game time is
  * virtual.
  *
- *   bench-simulation [players] [seconds of game time] [in view] [map file]
+ *   bench-simulation [--record] [players] [seconds of game time] [in view] [map file]
  *
+ * --record: its inputs are recorded as simulation.record does; what is recorded is thrown away too.
  * A map file (Tiled's JSON) brings walls and its own size; then "in view" counts for nothing. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/byte_ring.h"
 #include "common/config.h"
 #include "common/handle.h"
 #include "common/mono.h"
@@ -18,6 +20,7 @@
 #include "proto/client.pb-c.h"
 #include "proto/message_types.h"
 #include "simulation/ground/ground_load.h"
+#include "simulation/record.h"
 #include "simulation/shard.h"
 
 #define HZ           20u
@@ -152,8 +155,30 @@ static uint64_t stage_sum(const struct histogram_ref *ref)
 	return counter_get(&ref->histogram->sum_ns);
 }
 
+/* The other end of the recording's ring. Returns how many bytes there were. */
+static uint64_t discard_recording(void)
+{
+	static uint8_t bytes[1u << 16];
+	uint64_t all = 0;
+	uint32_t got;
+
+	while (links.record && (got = byte_ring_pop(links.record->out, bytes, sizeof(bytes))))
+		all += got;
+	return all;
+}
+
+static bool take_record(int *argc, char ***argv)
+{
+	if (*argc < 2 || strcmp((*argv)[1], "--record") != 0)
+		return false;
+	(*argc)--;
+	(*argv)++;
+	return true;
+}
+
 int main(int argc, char **argv)
 {
+	const bool record = take_record(&argc, &argv);
 	uint32_t players = argc > 1 ? (uint32_t)atoi(argv[1]) : 5000;
 	uint32_t ticks = (argc > 2 ? (uint32_t)atoi(argv[2]) : 10) * HZ;
 	double in_view = argc > 3 ? atof(argv[3]) : 50;
@@ -163,7 +188,7 @@ int main(int argc, char **argv)
 	struct walker *walkers = calloc(players, sizeof(*walkers));
 	uint64_t *tick_ns = calloc(ticks, sizeof(*tick_ns)), total = 0, now_ns = 0;
 	uint64_t *step_ns = calloc(STEPS_MAX, sizeof(*step_ns)), steps = 0;
-	uint64_t before[9], bytes_before = 0, messages_before = 0;
+	uint64_t before[9], bytes_before = 0, messages_before = 0, recorded = 0;
 	struct histogram_ref refs[9];
 	char error[256];
 
@@ -204,6 +229,7 @@ int main(int argc, char **argv)
 	links.to_control = msg_ring_new("d", 1u << 18);
 	links.from_world = msg_ring_new("e", 1u << 18);
 	links.to_world = msg_ring_new("f", 1u << 18);
+	links.record = record ? sim_record_new(1u << 26) : NULL;
 	shard = sim_shard_new(config, 0, &links, 1, now_ns, error, sizeof(error));
 	if (!shard) {
 		fprintf(stderr, "%s\n", error);
@@ -213,7 +239,7 @@ int main(int argc, char **argv)
 		join(i, width_m * 1000);
 		if (i % 2000 == 1999)
 			while (sim_shard_step(shard, now_ns))
-				;
+				discard_recording();
 	}
 	/* The first two seconds belong to the joins and their views. */
 	for (uint32_t tick = 1; tick <= ticks + 2 * HZ; tick++) {
@@ -242,6 +268,7 @@ int main(int argc, char **argv)
 				if (tick > 2 * HZ && work && steps < STEPS_MAX)
 					step_ns[steps++] = slice;
 				discard(links.to_dataplane[0]);
+				recorded += discard_recording();
 			}
 			discard(links.to_control);
 			answer();
@@ -266,6 +293,9 @@ int main(int argc, char **argv)
 		(double)total / ticks / players,
 		(double)(sent_messages - messages_before) / ticks / players,
 		(double)(sent_bytes - bytes_before) / ticks / players);
+	if (record)
+		printf("recorded: %.0f bytes a tick%s\n", (double)recorded / (ticks + 2 * HZ),
+			byte_ring_closed(links.record->out) ? ", and the ring ran full" : "");
 	printf("players at half the budget: %.0f\n",
 		players * (NS_PER_S / HZ / 2) / ((double)total / ticks));
 	printf("shares of the stages:");

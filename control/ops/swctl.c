@@ -56,6 +56,10 @@ static const char help[] =
 	"      saves and disconnects a player: a character's id, or its name.\n"
 	"  swctl player PLAYER\n"
 	"      place, session, epoch, and what of it is not in PostgreSQL yet.\n"
+	"  swctl record stop\n"
+	"      ends the recordings of the shards in order (simulation.record); the server goes on. A "
+	"recording\n"
+	"      begins with the server only: a replay needs what its shard began with.\n"
 	"  swctl token NAME\n"
 	"      makes a token: a line for ops.tokens, and for the operator's own TOKENFILE (both "
 	"mode 0600).\n"
@@ -77,6 +81,7 @@ int main(int argc, char **argv)
 		{"instance", swctl_instance},
 		{"kick", swctl_order},
 		{"player", swctl_order},
+		{"record", swctl_order},
 		{"status", swctl_status},
 		{"ticket", swctl_ticket},
 		{"ticket-key", swctl_ticket_key},

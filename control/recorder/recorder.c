@@ -28,7 +28,8 @@ struct file {
 
 struct recorder {
 	pthread_t thread;
-	_Atomic bool stopping;
+	_Atomic bool stopping, end_ordered;
+	_Atomic uint32_t open; /* files */
 	uint64_t bytes_max;
 	uint8_t *buffer; /* [buffer_bytes]: as large as a ring, so that it takes whole entries */
 	uint32_t buffer_bytes;
@@ -69,8 +70,9 @@ static void end(struct file *f, enum recording_end why)
 	f->fd = -1;
 	counter_put(&f->values[RECORDER_BYTES], f->bytes);
 	counter_put(&f->values[RECORDER_ENDED_STOPPED + (uint32_t)why], 1);
-	sw_log(why == RECORDING_END_STOPPED ? SW_LOG_INFO : SW_LOG_WARN, "recorder",
-		"the recording of shard %u has ended (%s): %s, %llu bytes", f->shard,
+	sw_log(why == RECORDING_END_STOPPED || why == RECORDING_END_ORDERED ? SW_LOG_INFO
+									    : SW_LOG_WARN,
+		"recorder", "the recording of shard %u has ended (%s): %s, %llu bytes", f->shard,
 		recording_end_name(why), f->path, (unsigned long long)f->bytes);
 }
 
@@ -95,6 +97,22 @@ static bool take(struct recorder *r, struct file *f)
 	return got && !closed;
 }
 
+static void end_all(struct recorder *r, enum recording_end why)
+{
+	for (uint32_t i = 0; i < r->count; i++)
+		if (r->files[i].fd >= 0)
+			end(&r->files[i], why);
+}
+
+static void count_open(struct recorder *r)
+{
+	uint32_t open_files = 0;
+
+	for (uint32_t i = 0; i < r->count; i++)
+		open_files += r->files[i].fd >= 0;
+	atomic_store(&r->open, open_files);
+}
+
 static void *run(void *arg)
 {
 	const struct timespec look = {.tv_nsec = LOOK_NS};
@@ -108,17 +126,19 @@ static void *run(void *arg)
 	for (;;) {
 		/* Read first: what was pushed before the stop is taken after it. */
 		bool stopping = atomic_load(&r->stopping);
+		bool ordered = atomic_load(&r->end_ordered);
 
 		for (uint32_t i = 0; i < r->count; i++)
 			while (r->files[i].fd >= 0 && take(r, &r->files[i]))
 				;
 		if (stopping)
 			break;
+		if (ordered)
+			end_all(r, RECORDING_END_ORDERED);
+		count_open(r);
 		nanosleep(&look, NULL);
 	}
-	for (uint32_t i = 0; i < r->count; i++)
-		if (r->files[i].fd >= 0)
-			end(&r->files[i], RECORDING_END_STOPPED);
+	end_all(r, RECORDING_END_STOPPED);
 	return NULL;
 }
 
@@ -202,6 +222,7 @@ struct recorder *recorder_start(const struct sw_config *config,
 		sw_log(SW_LOG_INFO, "recorder", "shard %u is recorded in %s", r->files[i].shard,
 			r->files[i].path);
 	}
+	count_open(r);
 	rc = pthread_create(&r->thread, NULL, run, r);
 	if (rc) {
 		fprintf(errors, "simulation.record: no thread: %s\n", strerror(rc));
@@ -215,6 +236,11 @@ no_memory:
 fail:
 	dismiss(r);
 	return NULL;
+}
+
+uint32_t recorder_end(struct recorder *r)
+{
+	return atomic_exchange(&r->end_ordered, true) ? 0 : atomic_load(&r->open);
 }
 
 void recorder_stop(struct recorder *r)

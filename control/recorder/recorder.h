@@ -4,8 +4,9 @@
  *
  * One ordinary thread for all shards; it is the one consumer of their byte rings, which it looks at
  * every 5 ms. A recording ends for good, with its reason at the end of the file, in a log line and
- * in a counter: the server stops, the ring ran full, the file is as large as simulation.record_max
- * or cannot be written. A server that does not come to an end itself leaves a file without one. */
+ * in a counter: the server stops, an operator ends it, the ring ran full, the file is as large as
+ * simulation.record_max or cannot be written. A server that does not come to an end itself leaves a
+ * file without one. */
 #ifndef SW_CONTROL_RECORDER_RECORDER_H
 #define SW_CONTROL_RECORDER_RECORDER_H
 
@@ -28,6 +29,11 @@ struct recorder_source {
  * after a sentence in errors: the folder or a file cannot be made, or memory is short. */
 struct recorder *recorder_start(const struct sw_config *config,
 	const struct recorder_source *sources, uint32_t count, FILE *errors);
+
+/* Any thread, until recorder_stop: ends what is being recorded, in a moment
+ * (RECORDING_END_ORDERED); the shards go on. Returns how many recordings that were. There is no way
+ * to begin again: a recording needs what its shard began with. */
+uint32_t recorder_end(struct recorder *recorder);
 
 /* After the shards' last step: writes what is left and the end. NULL is fine. */
 void recorder_stop(struct recorder *recorder);

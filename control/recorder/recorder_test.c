@@ -106,6 +106,29 @@ static void all_that_was_pushed_is_written(void **state)
 	byte_ring_free(ring);
 }
 
+/* What was pushed before the order is in the file; what comes after it costs nobody anything. */
+static void an_operator_ends_it(void **state)
+{
+	enum { STEPS = 5000 };
+	struct recorder *recorder;
+
+	(void)state;
+	ring = byte_ring_new(1u << 20);
+	config.simulation.record_max_bytes = 10u << 20;
+	recorder = start(1u << 20);
+	for (uint32_t i = 0; i < STEPS; i++)
+		step(i);
+	assert_int_equal(recorder_end(recorder), 1);
+	while (!counter_get(&recorder_counters(recorder, 0)->values[RECORDER_ENDED_ORDERED]))
+		sched_yield();
+	for (uint32_t i = 0; i < STEPS; i++)
+		step(STEPS + i);
+	assert_int_equal(recorder_end(recorder), 0);
+	recorder_stop(recorder);
+	assert_int_equal(expect(RECORDING_END_ORDERED), STEPS);
+	byte_ring_free(ring);
+}
+
 static void a_full_ring_ends_it(void **state)
 {
 	struct recorder *recorder;
@@ -210,6 +233,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_that_was_pushed_is_written),
+		cmocka_unit_test(an_operator_ends_it),
 		cmocka_unit_test(a_full_ring_ends_it),
 		cmocka_unit_test(a_full_file_ends_it),
 		cmocka_unit_test(a_file_that_cannot_be_written_ends_it),

@@ -268,7 +268,8 @@ static bool gather(struct sim_replay *r, bool *last)
 		case RECORDING_ENDED:
 			r->view.has_end = true;
 			r->view.end = e.end;
-			r->view.whole = e.end == RECORDING_END_STOPPED;
+			r->view.whole =
+				e.end == RECORDING_END_STOPPED || e.end == RECORDING_END_ORDERED;
 			*last = true;
 			return true;
 		}
@@ -336,7 +337,8 @@ enum sim_replay_result sim_replay_step(struct sim_replay *r)
 		if (e.kind == RECORDING_ENDED) {
 			r->view.has_end = true;
 			r->view.end = e.end;
-			r->view.whole = e.end == RECORDING_END_STOPPED;
+			r->view.whole =
+				e.end == RECORDING_END_STOPPED || e.end == RECORDING_END_ORDERED;
 			return ended(r);
 		}
 		r->next = e;

@@ -60,7 +60,7 @@ struct sim_replay_view {
 	uint64_t now_ns;
 	uint32_t over_time_recorded, over_time_own; /* handlers that the time limit ended */
 	uint32_t over_time_tick;                    /* the first of them, either way */
-	bool whole;                                 /* ENDED: the server had stopped in order */
+	bool whole;                                 /* ENDED: in order, by a stop or an operator */
 	enum recording_end end;                     /* ENDED, if has_end */
 	bool has_end;
 	char text[160]; /* DIFFERS, BROKEN, ENDED: a sentence */

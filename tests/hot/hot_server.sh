@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # hot_server.sh BUILD: no allocation, lock, stdio or system call in the poll loop and the tick, on the running server:
 # bots join, walk, click NPCs, go to rooms, come home and leave, once per idle mode; rooms with scripts are prepared
-# while the maps tick, handed over and handed back; and meanwhile
+# while the maps tick, handed over and handed back; the shard is recorded; and meanwhile
 #   - the guard library names forbidden libc calls of hot threads (guard.c), and
 #   - strace lists what the hot threads ask of the kernel. Allowed is what architecture.md says of AF_XDP: its
 #     driver's wake-up for each transmit burst (sendto); and in adaptive mode the sleeps and yields of an idle loop.
@@ -25,7 +25,7 @@ rooms() {
 	cat >"$content/arena.lua" <<-LUA
 		npc { name = "Guard", x = 8, y = 8, on_tick = function(npc) npc:walk(1, 0) end }
 	LUA
-	sed -i -e "s|^  content: .*|  content: $content|" -e '/^admission:/i\
+	sed -i -e "s|^  content: .*|  content: $content\n  record: $stage_run/recordings|" -e '/^admission:/i\
   - {name: arena, kind: room, match_time: 1s, empty_time: 1s, players_max: 12, instances_max: 6, width: 32m,\
      height: 32m, tick_hz: 15, script: arena.lua}\
 ' "$stage_dir/node.yaml"
@@ -63,6 +63,7 @@ run_mode() {
 	bots_wait "$mode"
 	(($(metric admission_transfers_total) > 10)) || die "only $(metric admission_transfers_total) players changed maps"
 	(($(metric simulation_instances_ended_total) > 0)) || die "no room ended"
+	(($(metric recorder_bytes_total) > 10000)) || die "nothing was recorded"
 	rm -f "$report"
 	stage_server_stop || die "the server did not stop in order"
 	cat "$report" 2>/dev/null
