@@ -31,7 +31,9 @@
 #define SIM_COST_SORT      4     /* an entity of a full cell, in each of two passes of sorting */
 #define SIM_COST_VIEW      100   /* an observer with something to compare */
 #define SIM_COST_ENTER     120   /* an actor told to an observer */
-#define SIM_COST_CANDIDATE 4     /* an actor looked at, whether it is near */
+#define SIM_COST_LEAVE     20    /* an observer told that one is gone */
+#define SIM_COST_CANDIDATE 4     /* an actor of a list or a known set looked at */
+#define SIM_COST_LOOK      2     /* an actor looked at, whether it is near, or a run of them */
 #define SIM_COST_WORD      2     /* a word of a known set */
 #define SIM_COST_UPDATE    400   /* an update of whole cells */
 #define SIM_COST_PICK      8     /* a record picked for an update in a crowd */

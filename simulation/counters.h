@@ -68,6 +68,8 @@
 	X(TICKS_SKIPPED_OTHERS, "ticks_skipped_others", COUNTER_SUM, "... of them not by the map's own last tick, but by the shard's other maps, or by what held up its lcore") \
 	X(OVERRUNS,           "overruns",           COUNTER_SUM,   "ticks whose work took longer than their period")      \
 	X(OVERRUN_NS,         "overrun_ns",         COUNTER_SUM,   "by how much, in all")                                 \
+	X(TICKS_WAITED,       "ticks_waited",       COUNTER_SUM,   "ticks that ended a period late although their stages took less: the lcore had other work, or was taken away") \
+	X(SLICE_OVER_NS,      "slice_over_ns",      COUNTER_GAUGE, "most nominal nanoseconds that a slice went beyond simulation.slice: its last unit of work") \
 	X(SLICES,             "slices",             COUNTER_SUM,   "slices of ticks run")                                 \
 	X(JOINS,              "joins",              COUNTER_SUM,   "players placed on a map")                             \
 	X(JOINS_REFUSED,      "joins_refused",      COUNTER_SUM,   "joins refused: unknown, full or closing map, stopping shard, or a peer that is taken") \

@@ -1,7 +1,9 @@
 /* Proves, where more is near than a view holds: each view is a part of what is in the window, as
  * full as it may be, without contradictions, ghosts or gaps, on several workers and over full
  * rings; with 2,000 on one square every message stays within its bound, everyone in view is heard
- * of within a second, and who is in view is near; looks that arrive in masses reach everyone. */
+ * of within a second, and who is in view is near; looks that arrive in masses reach everyone; and
+ * no observer of any crowd, not even of one on a single spot, costs more than a slice, so that the
+ * rings are drained in time. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,10 +20,19 @@
 #include "simulation/state.h"
 #include "simulation/testing.h"
 
-#define WIDTH_M 400
-#define PLAYERS 60u
-#define CROWD   2000u
-#define WATCHED 37u /* one in so many reads its updates throughout */
+#define WIDTH_M           400
+#define PLAYERS           60u
+#define CROWD             2000u
+#define SLICE_OVER_MAX_NS 25000u /* a slice is 50 us */
+#define WATCHED           37u    /* one in so many reads its updates throughout */
+
+/* The last unit of work of any slice is a small part of one: so rings are drained every slice. */
+static void assert_slices_are_short(const struct test_shard *t)
+{
+	print_message("a slice of %u us went %llu ns over\n", t->config.simulation.slice_us,
+		(unsigned long long)test_counter(t, SIM_SLICE_OVER_NS));
+	assert_true(test_counter(t, SIM_SLICE_OVER_NS) <= SLICE_OVER_MAX_NS);
+}
 
 /* Many more near than a view holds, on two workers whose rings fill now and then, with joins and
  * leaves: whatever happens, a client's view is a part of what is in its window, as full as it may
@@ -202,6 +213,8 @@ static void crowd_on_one_square(void **state)
 		assert_true(furthest < nearest_unseen + 3 * 1300 + 2 * 2600);
 	}
 
+	assert_slices_are_short(&t);
+
 	/* the crowd goes home: views empty again, all slots are given back */
 	for (uint32_t i = 0; i < CROWD - 1; i++)
 		test_gone(&t, i);
@@ -215,12 +228,62 @@ static void crowd_on_one_square(void **state)
 	test_end(&t);
 }
 
+/* Most on one spot, where all are equally near, and some around it: views are full and everyone in
+ * them is heard of within a second all the same. */
+static void crowd_on_one_spot(void **state)
+{
+	struct test_shard t;
+	const struct sim_map *m;
+	uint64_t seed = 7;
+	uint32_t looked = 0;
+
+	(void)state;
+	test_init(&t, WIDTH_M, CROWD);
+	test_start(&t, 1);
+	m = t.shard->maps[0];
+	for (uint32_t i = 0; i < CROWD; i++) {
+		int32_t away = i % 20 ? 0 : 1500 + (int32_t)sim_random_below(&seed, 5000);
+
+		test_join(&t, i, true, 100000 + away, 100000 - away);
+		t.clients[i].idle = i % 20 != 0 && i % WATCHED != 0;
+	}
+	test_run(&t, 2000);
+	for (uint32_t tick = 1; tick <= 50; tick++) {
+		for (uint32_t i = 0; i < CROWD; i++) /* they turn on the spot */
+			test_input(&t, i, tick, 1, 0, tick % 2 ? 1 : -1);
+		test_run(&t, 50);
+		if (tick < 40)
+			continue;
+		for (uint32_t i = 0; i < CROWD; i += i % 20 ? 1 : 20) {
+			const struct test_client *c = &t.clients[i];
+
+			assert_int_equal(c->gaps + c->wrong, 0);
+			assert_true(
+				c->update_bytes_largest <= t.config.simulation.update_bytes_max);
+			assert_int_equal(c->view_count,
+				m->players_table[(c->actor_id - 1) % m->slots].view_max);
+			for (uint32_t id = 1; id < TEST_ACTORS_MAX; id++) {
+				if (!c->knows[id])
+					continue;
+				looked++;
+				if (t.tick - c->heard_tick[id] > 20)
+					fail_msg("tick %u: client %u heard of %u %u ticks ago",
+						tick, i, id, t.tick - c->heard_tick[id]);
+			}
+		}
+	}
+	assert_true(looked > 10000);
+	assert_slices_are_short(&t);
+	test_end(&t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(crowded_views_are_consistent),
 		cmocka_unit_test(everyone_gets_all_looks),
 		cmocka_unit_test(crowd_on_one_square),
+		cmocka_unit_test(crowd_on_one_spot),
 	};
 
 	return cmocka_run_group_tests_name("crowd", tests, NULL, NULL);

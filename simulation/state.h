@@ -531,6 +531,7 @@ struct sim_shard {
 	uint32_t index;
 	struct sim_links links;
 	uint32_t slice_ns;
+	int64_t slice_over_ns; /* the most that a slice went beyond it */
 	uint32_t autosave_ms, lazy_joins_per_tick, update_bytes_max, packet_bytes_max;
 	uint32_t players_max, players;
 	uint32_t realm_id, stop_ms;

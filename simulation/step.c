@@ -97,6 +97,8 @@ static void tick_end(struct sim_shard *s, struct sim_map *m)
 			16);
 	if (total_ns > m->period_ns)
 		overrun(s, m, stage_ns, total_ns);
+	else if (s->now_ns - m->due_ns >= m->period_ns)
+		sim_count(s, SIM_TICKS_WAITED, 1);
 	sim_count(s, SIM_TICKS, 1);
 	m->running = false;
 	m->due_ns += m->period_ns;
@@ -120,6 +122,10 @@ static void run_slice(struct sim_shard *s, struct sim_map *m)
 
 		m->stage_cycles[m->stage] += sim_cycles() - start;
 		slice.left -= sim_work_taken(m);
+		if (slice.left < -s->slice_over_ns) {
+			s->slice_over_ns = -slice.left;
+			counter_put(&s->counters[SIM_SLICE_OVER_NS], (uint64_t)-slice.left);
+		}
 		if (!done)
 			return;
 		m->step = m->cursor = 0;

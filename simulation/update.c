@@ -97,14 +97,15 @@ static bool pick_due(struct sim_map *m, uint32_t observer, uint8_t **at, const u
 	return true;
 }
 
-/* Those looked at in one square: more are near only where many stand on one spot. */
-#define FRESH_MAX 1024u
+/* Those looked at for one update: enough but where many stand on one spot, or hardly anyone near is
+ * known yet. */
+#define LOOKED_MAX 2048u
 
 /* Entities that changed lately, and how far they are. */
 struct fresh {
 	uint32_t count;
-	uint32_t slot[FRESH_MAX];
-	uint8_t bucket[FRESH_MAX];
+	uint32_t slot[LOOKED_MAX];
+	uint8_t bucket[LOOKED_MAX];
 	uint32_t bytes[SIM_BUCKETS]; /* of their records, by distance */
 };
 
@@ -112,17 +113,16 @@ struct fresh {
  * have. Who is not crowded knows all in sight, or is being told; and who is, all that were nearer
  * when it compared last by more than anyone walks meanwhile: a known set, cold memory for every
  * observer, is rarely read. */
-static void sift(const struct sim_map *m, uint32_t observer, const struct sim_run *run,
+static void sift(const struct sim_map *m, uint32_t observer, const struct sim_laid *e, uint32_t run,
 	uint32_t low, uint32_t high, struct fresh *fresh)
 {
 	const struct sim_entity *self = &m->entities[observer];
 	const struct sim_player *p = &m->players_table[observer];
 	const uint64_t *known = sim_known(m, observer);
 	uint32_t count = fresh->count;
-	uint32_t end = count + run->count < FRESH_MAX ? run->count : FRESH_MAX - count;
 	uint32_t sure = !p->crowded ? SIM_BUCKETS : p->within > NEARED ? p->within - NEARED : 0;
 
-	for (const struct sim_laid *e = run->first; e < run->first + end; e++) {
+	for (const struct sim_laid *end = e + run; e < end; e++) {
 		uint32_t bucket = sim_distance_bucket(m, self, e->x_mm, e->y_mm);
 
 		if (bucket - low >= high - low || e->slot == observer ||
@@ -144,27 +144,30 @@ static uint32_t pick_nearest(struct sim_map *m, uint32_t observer, const struct 
 {
 	const struct sim_entity *self = &m->entities[observer];
 	struct sim_player *p = sim_player(m, observer);
-	uint32_t looked = 0, low = 0, want = (uint32_t)(end - *at) / SIM_RECORD_USUAL + 1;
+	uint32_t left = LOOKED_MAX, low = 0, want = (uint32_t)(end - *at) / SIM_RECORD_USUAL + 1;
 	uint32_t high = p->near ? p->near : sim_grain_guess(m, window, self->cell, want, true);
-	uint32_t many = want * 4 > FRESH_MAX ? FRESH_MAX : want * 4;
+	uint32_t many = want * 4 > LOOKED_MAX ? LOOKED_MAX : want * 4;
 	struct sim_run runs[SIM_RUNS_MAX];
 	struct fresh fresh;
 
-	while (low < SIM_BUCKETS && (uint32_t)(end - *at) >= SIM_RECORD_USUAL) {
+	while (low < SIM_BUCKETS && left && (uint32_t)(end - *at) >= SIM_RECORD_USUAL) {
 		uint32_t count, run_count, room = (uint32_t)(end - *at), within = low;
 
 		count = sim_grain_around(
 			m, window, self, sim_bucket_reach(m, high), true, runs, &run_count);
-		looked += run_count;
+		left -= run_count < left ? run_count : left;
 		if (count > many && high - low > 1) {
 			high = low + (high - low) / 2;
 			continue;
 		}
-		looked += count;
 		fresh.count = 0;
 		memset(&fresh.bytes[low], 0, (high - low) * sizeof(fresh.bytes[0]));
-		for (uint32_t i = 0; i < run_count; i++)
-			sift(m, observer, &runs[i], low, high, &fresh);
+		for (uint32_t i = 0; i < run_count && left; i++) {
+			uint32_t part = runs[i].count < left ? runs[i].count : left;
+
+			sift(m, observer, runs[i].first, part, low, high, &fresh);
+			left -= part;
+		}
 		while (within < high && fresh.bytes[within] <= room)
 			room -= fresh.bytes[within++];
 		for (uint32_t i = 0; i < fresh.count; i++)
@@ -183,7 +186,7 @@ static uint32_t pick_nearest(struct sim_map *m, uint32_t observer, const struct 
 		if (high > SIM_BUCKETS || count == sim_window_laid(m, window, true))
 			high = SIM_BUCKETS;
 	}
-	return looked;
+	return LOOKED_MAX - left;
 }
 
 uint32_t sim_update_step(struct sim_shard *s, struct sim_map *m, uint32_t slot)
@@ -215,7 +218,7 @@ uint32_t sim_update_step(struct sim_shard *s, struct sim_map *m, uint32_t slot)
 	} else {
 		pick(self, &at, end);
 		if (pick_due(m, slot, &at, end))
-			cost += pick_nearest(m, slot, &window, &at, end) * SIM_COST_CANDIDATE;
+			cost += pick_nearest(m, slot, &window, &at, end) * SIM_COST_LOOK;
 		sim_count(s, SIM_UPDATES_PICKED, 1);
 		cost += m->class_words * SIM_COST_SLOT +
 			(uint32_t)(at - start) / SIM_RECORD_USUAL * SIM_COST_PICK;

@@ -185,7 +185,7 @@ static void tell_looks(struct sim_map *m, uint32_t observer, struct change *c)
 	p->renew_cursor = p->renew_next = 0;
 }
 
-/* Those looked at in one square: more are near only where many stand on one spot. */
+/* Those looked at for one comparison: enough but where many stand on one spot. */
 #define LOOKED_MAX 8192u
 #define NEW_MAX    1536u /* more than any view holds */
 
@@ -225,7 +225,7 @@ static void count_run(const struct sim_map *m, uint32_t observer, const struct s
 static uint32_t look_around(struct sim_map *m, uint32_t observer, const struct sim_window *window,
 	struct newcomers *new)
 {
-	uint32_t all[SIM_BUCKETS] = {0}, sum = 0, low = 0, looked = 0;
+	uint32_t all[SIM_BUCKETS] = {0}, sum = 0, low = 0, left = LOOKED_MAX;
 	const struct sim_entity *self = &m->entities[observer];
 	struct sim_player *p = sim_player(m, observer);
 	uint32_t within = p->within, view_max = p->view_max, high = within + BUCKET_SLACK;
@@ -237,17 +237,16 @@ static uint32_t look_around(struct sim_map *m, uint32_t observer, const struct s
 		high = SIM_BUCKETS;
 	new->count = within = 0;
 	memset(new->starts, 0, sizeof(new->starts));
-	while (low < SIM_BUCKETS && sum <= view_max) {
-		uint32_t run_count, count, left = LOOKED_MAX;
+	while (low < SIM_BUCKETS && sum <= view_max && left) {
+		uint32_t run_count, count;
 
 		count = sim_grain_around(
 			m, window, self, sim_bucket_reach(m, high), false, runs, &run_count);
-		looked += run_count;
+		left -= run_count < left ? run_count : left;
 		if (count > 2 * view_max && high - low > 1) {
 			high = low + (high - low) / 2;
 			continue;
 		}
-		looked += count < LOOKED_MAX ? count : LOOKED_MAX;
 		for (uint32_t i = 0; i < run_count && left; i++) {
 			uint32_t part = runs[i].count < left ? runs[i].count : left;
 
@@ -264,7 +263,7 @@ static uint32_t look_around(struct sim_map *m, uint32_t observer, const struct s
 			high = SIM_BUCKETS;
 	}
 	p->within = (uint8_t)within;
-	return looked;
+	return LOOKED_MAX - left;
 }
 
 /* By distance: a counting sort. Returns how many are in buckets below within. */
@@ -343,7 +342,7 @@ static uint32_t rescan(
 	near = sort_newcomers(&new, p->within);
 	p->rescan = !(rescan_leaves(m, observer, window, p->within, near, c) &&
 		      rescan_enters(m, observer, p->within, &new, c));
-	return (looked + known) * SIM_COST_CANDIDATE + m->known_words * SIM_COST_WORD;
+	return looked * SIM_COST_LOOK + known * SIM_COST_CANDIDATE + m->known_words * SIM_COST_WORD;
 }
 
 static void compare_pending(
@@ -449,5 +448,5 @@ uint32_t sim_view_step(struct sim_shard *s, struct sim_map *m, uint32_t slot)
 	}
 	if (c.enters || c.leave_count)
 		send_change(s, m, slot, &c);
-	return cost + SIM_COST_VIEW + (c.enters + c.leave_count) * SIM_COST_ENTER;
+	return cost + SIM_COST_VIEW + c.enters * SIM_COST_ENTER + c.leave_count * SIM_COST_LEAVE;
 }
