@@ -140,6 +140,7 @@ struct sw_config {
 		uint32_t commits_pending_max; /* commits without a result */
 		uint32_t commits_per_batch;
 		uint32_t commit_links;
+		uint32_t record_hours; /* that a repeated commit gets its first result */
 	} postgres;
 	struct {
 		char address[64]; /* ip:port of /metrics, /health, /status */

@@ -29,11 +29,14 @@ static const char SQL[] =
 	"SELECT coalesce(l.realm_id, r.realm_id), coalesce(l.character_id, r.character_id), "
 	"format('commit %s', coalesce(l.request, r.request)), coalesce(l.ops, 0), "
 	"(r.request IS NOT NULL)::int FROM "
-	"(SELECT realm_id, request, min(character_id) AS character_id, count(*) AS ops FROM ledger "
+	"(SELECT realm_id, request, min(character_id) AS character_id, count(*) AS ops, "
+	"max(at) AS at FROM ledger "
 	"GROUP BY 1, 2 HAVING $1 IN (0, realm_id) AND request <> "
 	"md5('opening ' || realm_id || ' ' || min(character_id))::uuid) l "
-	"FULL JOIN (SELECT * FROM commit_record WHERE result = 0 AND $1 IN (0, realm_id)) r "
-	"USING (realm_id, request) WHERE l.request IS NULL OR r.request IS NULL "
+	"FULL JOIN (SELECT realm_id, request, character_id FROM commit_record WHERE result = 0 AND "
+	"$1 IN (0, realm_id)) r "
+	"USING (realm_id, request) WHERE l.request IS NULL "
+	"OR (r.request IS NULL AND l.at > now() - interval '24 hours') "
 	"ORDER BY 1, 2, 3";
 
 int audit_ledger(PGconn *conn, uint32_t realm_id, FILE *out)

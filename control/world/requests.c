@@ -286,6 +286,10 @@ void requests_on_result(void *context, uint64_t tag, enum pg_outcome outcome,
 	uint64_t now_ns = mono_ns();
 	struct request *r;
 
+	if (tag == PRUNE_TAG) {
+		prune_on_result(world, outcome, results, count);
+		return;
+	}
 	if (tag == AUDIT_TAG) {
 		audits_on_result(world, outcome, results, count);
 		return;

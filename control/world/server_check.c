@@ -58,21 +58,42 @@ static int check_share(PGconn *conn, const struct sw_config *config, FILE *error
 	return -EUSERS;
 }
 
-/* Allowed, but said: what is "committed" here does not survive a crash. */
+/* Allowed, but said: what a "committed" here survives, where that is less than one thinks. The
+ * table of what each setting gives stands in docs/decisions.md ("PostgreSQL: what a confirmed
+ * commit survives"). */
+static const struct {
+	const char *when, *means; /* SQL; what it means for what was confirmed */
+} LOSSES[] = {
+	{"current_setting('fsync') = 'off'",
+		"fsync is off: saves and commits that were confirmed can be lost, and the database "
+		"damaged, when its machine crashes"},
+	{"current_setting('full_page_writes') = 'off'",
+		"full_page_writes is off: the database can be damaged when its machine crashes"},
+	{"current_setting('synchronous_commit') = 'off'",
+		"synchronous_commit is off: saves and commits that were confirmed can be lost when "
+		"PostgreSQL or its machine crashes"},
+	{"current_setting('synchronous_commit') = 'local' AND "
+	 "current_setting('synchronous_standby_names') <> ''",
+		"synchronous_commit is local: a standby that is promoted may not have what was "
+		"confirmed, though synchronous_standby_names names one"},
+	{"current_setting('synchronous_standby_names') = '' AND "
+	 "EXISTS (SELECT FROM pg_stat_replication WHERE application_name <> 'pg_basebackup')",
+		"there are standbys, but synchronous_standby_names is empty: one that is promoted "
+		"may not have what was confirmed last"},
+	{"current_setting('synchronous_standby_names') <> '' AND NOT EXISTS (SELECT FROM "
+	 "pg_stat_replication WHERE sync_state IS NULL OR sync_state IN ('sync', 'quorum'))",
+		"synchronous_standby_names is set, but no synchronous standby is connected: saves "
+		"and commits wait until one is"},
+};
+
 static void warn_durability(PGconn *conn, uint32_t timeout_ms, FILE *errors)
 {
-	static const char *const SETTINGS[] = {"fsync", "full_page_writes", "synchronous_commit"};
-	char sql[128];
+	char sql[300];
 
-	for (size_t i = 0; i < sizeof(SETTINGS) / sizeof(SETTINGS[0]); i++) {
-		snprintf(sql, sizeof(sql), "SELECT (current_setting('%s') = 'off')::int",
-			SETTINGS[i]);
+	for (size_t i = 0; i < sizeof(LOSSES) / sizeof(LOSSES[0]); i++) {
+		snprintf(sql, sizeof(sql), "SELECT (%s)::int", LOSSES[i].when);
 		if (pg_setup_number(conn, sql, timeout_ms, 0) == 1)
-			fprintf(errors,
-				"postgres: warning: %s is off: saves that were committed can be "
-				"lost when "
-				"the database machine crashes\n",
-				SETTINGS[i]);
+			fprintf(errors, "postgres: warning: %s\n", LOSSES[i].means);
 	}
 }
 

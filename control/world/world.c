@@ -144,6 +144,7 @@ static void on_tick(uv_timer_t *timer)
 	saves_pump(world, now_ns);
 	commits_pump(world, now_ns);
 	audits_pump(world, now_ns);
+	prune_pump(world, now_ns);
 	flush_check(world, now_ns);
 	counter_put(&world->values[WORLD_SAVES_PENDING], save_table_used(world->saves));
 	counter_put(&world->values[WORLD_COMMITS_PENDING], commit_table_pending(world->commits));

@@ -29,13 +29,12 @@
  * batches, several of them under way; each succeeds or is refused alone (migrations/0002 and 0004
  * have the statements). UNAVAILABLE at once when the shard's share of postgres.commits_pending_max
  * is taken or when PostgreSQL is away, EXPIRED when one has waited its time without having been
- * sent; one whose outcome is unknown is sent again until PostgreSQL has answered. MSG_WORLD_FLUSH     from control. Answered with MSG_WORLD_FLUSHED once
- * everything taken before is committed (a commit: settled), or at node.stop_deadline with the
- * number that is not.
- *   MSG_AUDIT           from control. No answer. On the disk (journal.h, ops.journal) when it has
- * been taken, and from there into ops_audit_log, once, also after a crash or an outage.
- *   MSG_WRITES_QUERY    from control. Answered at once with what of a character is not in
- * PostgreSQL.
+ * sent; one whose outcome is unknown is sent again until PostgreSQL has answered. MSG_WORLD_FLUSH
+ * from control. Answered with MSG_WORLD_FLUSHED once everything taken before is committed (a
+ * commit: settled), or at node.stop_deadline with the number that is not. MSG_AUDIT           from
+ * control. No answer. On the disk (journal.h, ops.journal) when it has been taken, and from there
+ * into ops_audit_log, once, also after a crash or an outage. MSG_WRITES_QUERY    from control.
+ * Answered at once with what of a character is not in PostgreSQL.
  *
  * Order between rings. A shard pushes a leaving save before it tells control that the player left,
  * and control pushes the next load after that. So each round takes control's messages out first,
@@ -104,6 +103,7 @@
 	X(AUDITS_TAKEN, "audits_taken", COUNTER_SUM, "records of what operators did, taken")       \
 	X(AUDITS_WRITTEN, "audits_written", COUNTER_SUM, "... of them, and of those found in ops.journal, written into ops_audit_log") \
 	X(AUDITS_LOST, "audits_lost", COUNTER_SUM, "... of them neither in ops.journal nor in PostgreSQL; the log has them") \
+	X(RECORDS_PRUNED, "commit_records_pruned", COUNTER_SUM, "records of finished commits taken away: no repeat of them can have an effect any more") \
 	X(LINKS_LOST, "links_lost", COUNTER_SUM, "connections to PostgreSQL lost, and attempts that failed") \
 	X(ANSWERS_DELAYED, "answers_delayed", COUNTER_SUM, "answers that waited because the ring to their receiver was full") \
 	X(ROUNDS_STALLED, "rounds_stalled", COUNTER_SUM, "rounds in which a ring was left standing: too many answers or saves wait") \

@@ -454,6 +454,42 @@ static void the_tool_says_so(void **state)
 	assert_int_equal(swctl("ledger --realm 1 --conninfo"), 2);
 }
 
+/* What no repeat can use any more goes, page after page; what is young, or of a character that may
+ * still be in the hands of the same writer, stays. */
+static void old_records_are_pruned(void **state)
+{
+	enum { OLD = 2300 };
+
+	(void)state;
+	fixture_flush(&f);
+	fixture_stop(&f);
+	/* Of Ada, who has logged in since; of Ben, who has not. */
+	server_sql(sql, "INSERT INTO commit_record (realm_id, request, character_id, result, "
+			"refused_op, gold, experience, other_gold, other_experience, at) "
+			"SELECT 1, lpad(to_hex(i), 32, '0')::uuid, 1 + i % 2, 4, 0, 0, 0, 0, 0, "
+			"now() - interval '49 hours' FROM generate_series(1, 2 * 2300) i");
+	server_sql(sql, "UPDATE character SET last_login_at = now() - interval '50 hours' "
+			"WHERE character_id = 2");
+	server_sql(sql, "INSERT INTO commit_record (realm_id, request, character_id, result, "
+			"refused_op, gold, experience, other_gold, other_experience, at) VALUES "
+			"(1, 'ffffffff-0000-0000-0000-000000000001', 1, 4, 0, 0, 0, 0, 0, "
+			"now() - interval '47 hours'), "
+			"(2, 'ffffffff-0000-0000-0000-000000000001', 1, 4, 0, 0, 0, 0, 0, "
+			"now() - interval '49 hours')");
+	fixture_start(&f);
+	assert_non_null(f.world);
+	fixture_wait_counter(&f, WORLD_RECORDS_PRUNED, OLD);
+	fixture_sleep_ms(300); /* the pages behind the last one */
+	assert_int_equal(fixture_counter(&f, WORLD_RECORDS_PRUNED), OLD);
+	assert_int_equal(server_sql(sql, "SELECT count(*) FROM commit_record WHERE at < now() - "
+					 "interval '48 hours' AND realm_id = 1"),
+		OLD);
+	assert_int_equal(server_sql(sql, "SELECT count(*) FROM commit_record WHERE "
+					 "character_id = 1 AND result = 4"),
+		2);
+	server_sql(sql, "DELETE FROM commit_record WHERE at < now() - interval '24 hours'");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -465,6 +501,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(one_rule_for_levels, start, end),
 		cmocka_unit_test_setup_teardown(the_most, start, end),
 		cmocka_unit_test_setup_teardown(the_tool_says_so, start, end),
+		cmocka_unit_test_setup_teardown(old_records_are_pruned, start, end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -39,6 +39,7 @@ void fixture_init(struct fixture *f, uint32_t ring_slots)
 	f->config.postgres.commits_pending_max = 4096;
 	f->config.postgres.commits_per_batch = 250;
 	f->config.postgres.commit_links = 3;
+	f->config.postgres.record_hours = 48;
 	f->links.shards = FIXTURE_SHARDS;
 	f->links.from_control = msg_ring_new("control_world", ring_slots);
 	f->links.to_control = msg_ring_new("world_control", ring_slots);

@@ -6,6 +6,7 @@
  *   saves.c        batches and flush
  *   commits.c      batches of commits, their answers
  *   audits.c       what operators did, through journal.c
+ *   prune.c        records of old commits go
  *   batch.c        what both do when a batch fails
  *   statements.c, commit_statement.c   the SQL, its parameters and results */
 #ifndef SW_CONTROL_WORLD_WORLD_INTERNAL_H
@@ -122,6 +123,10 @@ struct world {
 	struct batch commit_batch; /* pause and log lines of all of them */
 	uint64_t invalid_log_ns;
 
+	uint8_t prune_after[16]; /* the request up to which records have been looked at */
+	uint64_t prune_ns;       /* none before */
+	bool prune_under_way;
+
 	struct journal journal;
 	bool audit_under_way; /* the journal's first record */
 	uint64_t audit_retry_ns;
@@ -179,6 +184,11 @@ void requests_release(struct world *world, struct request *request);
 void requests_on_result(void *context, uint64_t tag, enum pg_outcome outcome,
 	PGresult *const *results, uint32_t count);
 
+/* prune.c */
+void prune_pump(struct world *world, uint64_t now_ns);
+void prune_on_result(
+	struct world *world, enum pg_outcome outcome, PGresult *const *results, uint32_t count);
+
 /* saves.c */
 void saves_take(struct world *world, const struct msg *message, uint64_t now_ns);
 void saves_pump(struct world *world, uint64_t now_ns);
@@ -198,6 +208,7 @@ void commits_on_result(void *context, uint64_t tag, enum pg_outcome outcome,
 void commits_name_unsettled(const struct world *world);
 
 /* audits.c */
+#define PRUNE_TAG (UINT64_MAX - 1)
 #define AUDIT_TAG UINT64_MAX /* of the requests link; the others are places of requests */
 void audits_take(struct world *world, const struct msg *message);
 void audits_pump(struct world *world, uint64_t now_ns);

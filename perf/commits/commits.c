@@ -228,6 +228,7 @@ static void world_up(void)
 	config.postgres.commits_pending_max = 8192;
 	config.postgres.commits_per_batch = number("SW_W8_BATCH", 250);
 	config.postgres.commit_links = number("SW_W8_LINKS", 3);
+	config.postgres.record_hours = 168;
 	links.shards = 1;
 	links.from_control = msg_ring_new("control_world", 1024);
 	links.to_control = msg_ring_new("world_control", 1024);
