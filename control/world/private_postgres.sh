@@ -6,6 +6,7 @@
 #   private_postgres.sh kill DIR      kill -9 of the postmaster; returns when all its processes are gone
 #   private_postgres.sh freeze DIR    SIGSTOP to all its processes: a server that goes silent
 #   private_postgres.sh thaw DIR      lets them go on
+#   private_postgres.sh standby DIR   a hot standby of it in DIR/s, which goes with the rest
 #   private_postgres.sh lock DIR      from now on user 'locked' needs a password
 #
 # Connect with host=DIR/pgrun user=stormweir dbname=stormweir.
@@ -44,6 +45,15 @@ freeze | thaw)
 		kill -$signal "$pid" || true
 	done
 	;;
+standby)
+	mkdir -p "$2/s/pgdata"
+	chmod 711 "$2/s"
+	chmod 700 "$2/s/pgdata"
+	((EUID != 0)) || chown postgres: "$2/s/pgdata"
+	"$services_root/tests/lib/as_postgres" "$(services_postgres_bin)/pg_basebackup" -h "$2/pgrun" -U stormweir \
+		-D "$2/s/pgdata" --write-recovery-conf --wal-method=stream --checkpoint=fast
+	services_postgres_start "$2/s" on
+	;;
 lock)
 	sed -i '1i local all locked scram-sha-256' "$2/pgdata/pg_hba.conf"
 	kill -HUP "$(process_pid "$2/postgres.pid")"
@@ -54,6 +64,7 @@ run)
 	SW_PG_SCRIPT=$self
 	export SW_PG_DIR SW_PG_SCRIPT
 	end() {
+		[[ ! -d $SW_PG_DIR/s ]] || services_postgres_stop "$SW_PG_DIR/s"
 		services_postgres_stop "$SW_PG_DIR"
 		rm -rf "$SW_PG_DIR"
 	}
