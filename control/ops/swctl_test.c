@@ -116,6 +116,19 @@ static void test_exit_codes(void **state)
 		{"status extra", 2},
 		{"status --http nowhere", 1},
 		{"status --http 127.0.0.1:1", 1},
+		{"instance list extra", 2},
+		{"instance show", 2},
+		{"instance list --http 127.0.0.1:1", 1},
+		{"instance open meadow --http 127.0.0.1:1", 1},
+		{"kick Ulla --token /nonexistent --http 127.0.0.1:1", 1},
+		{"kick Ulla --token /etc/passwd --http 127.0.0.1:1", 1},
+		{"kick '' --http 127.0.0.1:1", 2},
+		{"kick --nonsense", 2},
+		{"token", 2},
+		{"token '#anna'", 2},
+		{"token 'two words'", 2},
+		{"token a_name_of_more_than_thirty_one_bytes", 2},
+		{"token anna", 0},
 	};
 
 	(void)state;
@@ -137,6 +150,8 @@ static enum ops_level health(void *ctx, char *sentence, size_t bytes)
 	return level;
 }
 
+static struct histogram ticks = {.quarters_from = 13};
+
 static bool instance(void *ctx, uint32_t slot, uint64_t now_ns, struct ops_instance *out)
 {
 	(void)ctx;
@@ -151,7 +166,12 @@ static bool instance(void *ctx, uint32_t slot, uint64_t now_ns, struct ops_insta
 		.shard = 1,
 		.players = 9,
 		.players_max = 9,
-		.tick_ns = 1500000};
+		.tick_ns = 1500000,
+		.tick_time = &ticks,
+		.heat_permille = 1030,
+		.overruns = 3,
+		.skipped = 2,
+		.overrun_stage = "interest"};
 	return slot < 2;
 }
 
@@ -170,6 +190,7 @@ static void test_status(void **state)
 
 	(void)state;
 	histogram_add(&tick, 100000);
+	histogram_add(&ticks, 1500000);
 	histogram_add(&stage, 90000);
 	for (level = OPS_GREEN; level <= OPS_RED; level++) {
 		ops = ops_new();
@@ -188,9 +209,21 @@ static void test_status(void **state)
 		assert_non_null(strstr(output, "<131 us"));
 		assert_non_null(strstr(output, "  interest\n"));
 		assert_non_null(strstr(output, "meadow           0.4      full      1"));
-		assert_non_null(strstr(output, "9 of 9       1500 us"));
+		assert_non_null(
+			strstr(output, "9 of 9       <1.6 ms    <1.6 ms  1030         3  "
+				       "       2  0 ms ago; last overrun by stage interest\n"));
 		assert_non_null(strstr(output, "arena            1.4      warm      -\n"));
 		assert_null(strchr(output, '\033')); /* not a terminal, and no smuggling */
+		assert_int_equal(run("instance list --http 127.0.0.1:%u", ops_port(ops)), 0);
+		assert_non_null(strstr(output, "meadow           0.4      full      1"));
+		assert_null(strstr(output, "node-1"));
+		assert_int_equal(run("instance show 1.4 --http 127.0.0.1:%u", ops_port(ops)), 0);
+		assert_non_null(strstr(output, "map              arena\n"));
+		assert_int_equal(run("instance show 1.5 --http 127.0.0.1:%u", ops_port(ops)), 1);
+		assert_non_null(strstr(output, "no instance 1.5"));
+		/* This node takes no orders. */
+		assert_int_equal(run("kick Ulla --http 127.0.0.1:%u", ops_port(ops)), 1);
+		assert_non_null(strstr(output, "takes no orders"));
 		run("status --json --http 127.0.0.1:%u", ops_port(ops));
 		assert_int_equal(output[0], '{');
 		ops_stop(ops);
