@@ -6,7 +6,7 @@
 #   --walk HOW     of that run and of the search: uniform (default), crowd, game
 #   --players N    where the search begins (25000)          --seconds N    of the run that is reported (60)
 #   --probe N      seconds of each step of the searches (8)  --no-search    that many players, held or not
-#   --game N       where the search with the game begins (-: what was held without; 0: none)
+#   --game N       where the search with the game begins (-: --players, or what was held without if less; 0: none)
 #   --crowd N      players in the crowd (5000; 0: none)      --stock N      where stock's search begins (6000; 0: none)
 #   --limit N      the searches go no higher (60000)         --minutes N    the searches end in time for so many (12)
 #   --smoke        judge nothing, but fail when players do not come in, or something is lost
@@ -185,7 +185,7 @@ fi
 run=$best status=0
 try "$run" "$seconds" "$walk" || status=1
 if ((search && status)); then # what held for a moment need not hold for long
-	run=$((run * 9 / 10)) status=0
+	run=$(search_back "$run" "$players") status=0
 	try "$run" "$seconds" "$walk" || status=1
 fi
 [[ -s $dir/after ]] || {
@@ -203,7 +203,7 @@ if ((status)); then
 	best_ours=0
 fi
 if [[ $game != 0 ]]; then
-	[[ $game != - ]] || game=$run
+	[[ $game != - ]] || game=$((run < players ? run : players))
 	behind=$(search_behind "$beside" "$probe" 0 "$crowd" "$stock")
 	if ((search)); then
 		search "$game" "$game" probe_walk game

@@ -157,6 +157,13 @@ holds() {
 	[ "${tried[*]} $best $search_cut" = "25000 12500 0 1" ]
 }
 
+@test "what does not hold for long is tried with less" {
+	[ "$(search_back 27500 25000)" = 25000 ]
+	[ "$(search_back 30000 25000)" = 27000 ]
+	[ "$(search_back 25000 25000)" = 22500 ]
+	[ "$(search_back 12500 25000)" = 11250 ]
+}
+
 @test "time is kept for what comes behind the search" {
 	[ "$(search_behind 30 8 0 0 0)" = 0 ]
 	[ "$(search_behind 30 8 - 0 0)" = 53 ]

@@ -30,6 +30,10 @@ search() {
 	best=$low
 }
 
+# search_back N START: what to try when N, which a search from START found, does not hold for long: a tenth less, but
+# START if that lies between, for it held.
+search_back() { echo $(($1 > $2 && $1 * 9 / 10 < $2 ? $2 : $1 * 9 / 10)); }
+
 # search_behind BESIDE PROBE GAME CROWD STOCK: seconds to keep for what comes behind W3's reported run, if it is wanted (0:
 # it is not): a run with the game, of PROBE seconds and BESIDE for all that a run is besides; a crowd; three runs of stock.
 search_behind() {

@@ -219,7 +219,7 @@ void hunt_update(struct hunt *h, uint32_t input, const uint8_t *at, const uint8_
 		if (i < h->count)
 			h->near[i] = thing;
 	}
-	if (h->looks && !h->target)
+	if (h->looks)
 		look(h, input);
 }
 

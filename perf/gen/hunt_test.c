@@ -236,6 +236,37 @@ static void lets_go(void **state)
 	assert_int_equal(hunt.count, 0);
 }
 
+/* What it has begun it ends, and it looks around once in HUNT_LOOK inputs. */
+static void looks_around_when_it_is_time(void **state)
+{
+	uint32_t looks = 0;
+
+	(void)state;
+	joined(50000, 50000);
+	enters(100, SW__ACTOR_KIND__MONSTER, 50000 + HUNT_SIGHT_MM + 1, 50000);
+	for (uint32_t i = 0; i < 10 * HUNT_LOOK; i++) {
+		step(true);
+		looks += hunt.looks;
+		update(SELF, 50000, 50000);
+	}
+	assert_int_equal(looks, 10);
+	update(100, 55000, 50000);
+	look();
+	assert_int_equal(hunt.target, 100);
+	enters(101, SW__ACTOR_KIND__MONSTER, 51000, 50000);
+	for (uint32_t i = 0; i < 3 * HUNT_LOOK; i++) {
+		step(true);
+		update(SELF, 50000, 50000);
+		assert_int_equal(hunt.target, 100);
+	}
+	/* the last known takes the place of one that left, and is still what it was */
+	enters(102, SW__ACTOR_KIND__LOOT, 50500, 50000);
+	leaves(100);
+	look();
+	assert_int_equal(hunt.target, 102);
+	assert_int_equal(step(true).act, HUNT_PICK_UP);
+}
+
 static void holds_no_more_than_it_can(void **state)
 {
 	(void)state;
@@ -257,7 +288,7 @@ static void cut_off_is_left_out(void **state)
 
 	(void)state;
 	for (size_t cut = 0; cut <= bytes; cut++) {
-		uint8_t *exact = malloc(cut + 1);
+		uint8_t *exact = malloc(cut ? cut : 1);
 
 		memcpy(exact, packed, cut);
 		hunt = (struct hunt){.self = SELF};
@@ -278,6 +309,7 @@ int main(void)
 		cmocka_unit_test(strikes_in_reach_at_the_cooldown),
 		cmocka_unit_test(picks_up),
 		cmocka_unit_test(lets_go),
+		cmocka_unit_test(looks_around_when_it_is_time),
 		cmocka_unit_test(holds_no_more_than_it_can),
 		cmocka_unit_test(cut_off_is_left_out),
 	};
