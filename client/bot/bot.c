@@ -4,13 +4,16 @@
 #include <string.h>
 
 #include "client/bot/random.h"
+#include "proto/client.pb-c.h"
+#include "proto/message_types.h"
 
 #define NS_PER_S       1000000000ull
 #define CLICK_NEAR_MM  1500
 #define PORTAL_NEAR_MM 200
 #define FIGHT_NEAR_MM  15000
 #define FIGHT_REACH_MM 1500
-#define DETOUR_NS      (2 * NS_PER_S) /* a random walk, when a wall stands before an NPC */
+#define TRUCE_NS       (10 * NS_PER_S) /* nothing is struck: it was a safe zone */
+#define DETOUR_NS      (2 * NS_PER_S)  /* a random walk, when a wall stands before an NPC */
 
 /* The name of the other one of a TRADE event, if it is in view. */
 static const char *partner_name(const struct swc_client *client, const struct swc_event *event)
@@ -131,7 +134,12 @@ static void on_event(void *ctx, struct swc_client *client, const struct swc_even
 	case SWC_EVENT_CORRECTED:
 	case SWC_EVENT_WALLS_UNKNOWN:
 	case SWC_EVENT_QUESTS:
+		break;
 	case SWC_EVENT_ACTION_DENIED: /* too far, too often: the next try comes by itself */
+		/* Without the map's file this is how it learns of safe zones: it walks on. */
+		if (event->denied.action == SW_MSG_ATTACK &&
+			event->denied.reason == SW__ACTION_REFUSAL__SAFE_ZONE)
+			bot->truce_ns = bot->now_ns + TRUCE_NS;
 		break;
 	}
 }
@@ -193,11 +201,13 @@ uint64_t bot_due_ns(const struct bot *bot)
 	return old_ns < due_ns ? old_ns : due_ns;
 }
 
-/* The direction to a place; that of a random walk for a while, where a wall stands between. */
+/* The direction to a place, around what walls are known; where none is, or something stops it all
+ * the same, that of a random walk for a while. */
 static void detour(
 	struct bot *bot, int64_t to_x_mm, int64_t to_y_mm, uint64_t now_ns, int *dx, int *dy)
 {
 	const struct swc_self *self = swc_self(bot->client);
+	int32_t next_x_mm, next_y_mm;
 
 	if (walker_blocked(&bot->detour, self)) {
 		bot->detour_ns = now_ns + DETOUR_NS;
@@ -208,6 +218,11 @@ static void detour(
 		*dx = bot->detour.dx;
 		*dy = bot->detour.dy;
 		return;
+	}
+	if (ways_next(bot->maps->ways, swc_ground(bot->client), self->x_mm, self->y_mm,
+		    (int32_t)to_x_mm, (int32_t)to_y_mm, &next_x_mm, &next_y_mm)) {
+		to_x_mm = next_x_mm;
+		to_y_mm = next_y_mm;
 	}
 	walker_towards(self->x_mm, self->y_mm, to_x_mm, to_y_mm, dx, dy);
 	bot->detour.dx = *dx;
@@ -231,7 +246,7 @@ static const struct swc_actor *npc_wanted(const struct bot *bot)
 }
 
 /* The middle of the nearest portal of the map, from which it stepped back first when it came or
- * came back inside of it. Walls are walked around by chance. */
+ * came back inside of it. */
 static bool go_to_portal(struct bot *bot, uint64_t now_ns)
 {
 	const struct swc_self *self = swc_self(bot->client);
@@ -295,7 +310,7 @@ static bool go_and_click(struct bot *bot, uint64_t now_ns)
 	return true;
 }
 
-/* The nearest monster that is alive, or loot, within FIGHT_NEAR_MM. */
+/* The nearest monster that is alive and may be struck, or loot, within FIGHT_NEAR_MM. */
 static const struct swc_actor *fight_nearest(const struct bot *bot, int64_t *distance)
 {
 	const struct swc_self *self = swc_self(bot->client);
@@ -307,7 +322,9 @@ static const struct swc_actor *fight_nearest(const struct bot *bot, int64_t *dis
 		int64_t x = (int64_t)actor->x_mm - self->x_mm;
 		int64_t y = (int64_t)actor->y_mm - self->y_mm;
 
-		if (actor->kind != SWC_LOOT && (actor->kind != SWC_MONSTER || !actor->health))
+		if (actor->kind != SWC_LOOT &&
+			(actor->kind != SWC_MONSTER || !actor->health || bot->truce ||
+				!ways_may_strike(swc_ground(bot->client), self, actor)))
 			continue;
 		if (x * x + y * y >= *distance)
 			continue;
@@ -323,13 +340,15 @@ static bool fight(struct bot *bot, uint64_t now_ns)
 {
 	const struct swc_self *self = swc_self(bot->client);
 	int64_t distance;
-	const struct swc_actor *prey = fight_nearest(bot, &distance);
+	const struct swc_actor *prey;
 	int dx, dy;
 
+	bot->truce = now_ns < bot->truce_ns;
+	prey = fight_nearest(bot, &distance);
 	if (!prey || !bot->detailed || !self->health)
 		return false;
 	if (distance > (int64_t)FIGHT_REACH_MM * FIGHT_REACH_MM) {
-		walker_towards(self->x_mm, self->y_mm, prey->x_mm, prey->y_mm, &dx, &dy);
+		detour(bot, prey->x_mm, prey->y_mm, now_ns, &dx, &dy);
 		swc_walk(bot->client, dx, dy);
 		return true;
 	}

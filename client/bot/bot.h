@@ -42,6 +42,8 @@ struct bot {
 	bool has_dialogue;
 	/* fighting */
 	uint64_t strike_ns; /* when it may strike or pick up (again) */
+	uint64_t truce_ns;  /* nothing is struck until then */
+	bool truce;
 	uint32_t strikes, kills;
 	int64_t gold, gold_pending; /* by the last detail */
 	struct quester quester;

@@ -38,6 +38,11 @@ bool maps_load(struct maps *maps, const char *folder)
 	*maps = (struct maps){.count = 0};
 	if (!folder)
 		return true;
+	maps->ways = ways_new();
+	if (!maps->ways) {
+		fprintf(stderr, "stormweir-bot: no memory\n");
+		return false;
+	}
 	list = opendir(folder);
 	if (!list) {
 		fprintf(stderr, "stormweir-bot: %s: %s\n", folder, strerror(errno));
@@ -54,4 +59,5 @@ void maps_free(struct maps *maps)
 {
 	for (uint32_t i = 0; i < maps->count; i++)
 		swc_ground_free(maps->grounds[i]);
+	ways_free(maps->ways);
 }

@@ -5,11 +5,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "client/bot/ways.h"
 #include "client/stormweir.h"
 
 struct maps {
 	struct swc_ground *grounds[SWC_GROUNDS_MAX];
 	uint32_t count;
+	struct ways *ways; /* of all bots together */
 };
 
 /* Reads every .tmj file of the folder; NULL: none. False after saying on stderr what is wrong; then
