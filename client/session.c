@@ -272,6 +272,10 @@ void swc_session_tick(struct swc_session *session)
 
 	if (session->state != SWC_PLAYING)
 		return;
+	/* Who is dead walks nowhere; the server would take what it made and put it back. What was
+	 * made before is still told until it is answered. */
+	if (session->self.health_max && !session->self.health)
+		walking = stopping = false;
 	if (walking || stopping) {
 		swc_prediction_input(prediction, session->walk_dx, session->walk_dy);
 		session->stats.inputs++;
