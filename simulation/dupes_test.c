@@ -8,6 +8,7 @@
  *   an answer of an earlier trade                                           an_answer_of_another_trade
  *   an offer that changes as the other one confirms                         the_confirm_race
  *   what is offered is dropped, moved, worn, or another lies there          what_is_offered_is_no_ones_yet
+ *   gold is spent at a shop and given in a trade                            gold_is_spent_once
  *   two pick up the same in one tick                                        one_of_two_gets_it
  *   a stack of one too many                                                 a_stack_fills_to_the_brim
  *   a bag that is full when what is under way has come                      a_bag_fills_once
@@ -330,6 +331,55 @@ static void what_is_offered_is_no_ones_yet(void **state)
 	}
 }
 
+/* Gold that is being spent is not there to be given, gold that is being given not to be spent; when
+ * the answer has come, or there is none, it is free again. */
+static void gold_is_spent_once(void **state)
+{
+	static const enum commit_result results[] = {
+		COMMIT_RESULT_OK, COMMIT_RESULT_UNAVAILABLE, COMMIT_RESULT_STALE};
+	const struct commit_op buy = {.kind = COMMIT_GOLD, .amount = -5};
+
+	(void)state;
+	for (uint32_t row = 0; row < 6; row++) {
+		enum commit_result result = results[row / 2];
+		struct test_shard t;
+		const struct sim_bag *bag;
+
+		dupes_start(&t);
+		bag = &map_of(&t)->bags[slot_of(&t, BOB)];
+		t.hold_commits = true;
+		dupes_open_trade(&t);
+		test_trade_offer(&t, BOB, TRADE_OFFER_GOLD, 0, 7);
+		test_run(&t, 60);
+		if (row & 1) { /* the trade first */
+			test_trade_confirm(&t, ANN, t.clients[ANN].trade_version);
+			test_trade_confirm(&t, BOB, t.clients[BOB].trade_version);
+			test_run(&t, 60);
+			assert_int_equal(bag->gold_bound, 7);
+		} else {
+			assert_true(sim_commit_ask(map_of(&t), slot_of(&t, BOB), COMMIT_REASON_SHOP,
+				0, SIM_NONE, &buy, 1));
+			assert_int_equal(bag->gold_bound, 5);
+			test_trade_confirm(&t, ANN, t.clients[ANN].trade_version);
+			test_trade_offer(&t, BOB, TRADE_OFFER_GOLD, 0, 3);
+			test_run(&t, 60);
+			assert_int_equal(t.clients[ANN].refused_reason, REFUSAL(TRADE_NOT_ENOUGH));
+			assert_int_equal(t.clients[BOB].refused_reason, REFUSAL(TRADE_NOT_ENOUGH));
+		}
+		test_run(&t, 60);
+		assert_int_equal(t.held_count, 1);
+		test_answer_commit(&t, 0, result);
+		test_run(&t, 200);
+		assert_int_equal(bag->gold_bound, 0);
+		t.hold_commits = false;
+		test_trade_cancel(&t, BOB);
+		test_run(&t, 400);
+		dupes_check(&t, 2, "row", row);
+		assert_int_equal(dupes_of_all(&t, 0, 2), row ? 27 : 22);
+		test_end(&t);
+	}
+}
+
 /* A player has so many changes under way and no more: a trade waits for its turn, and is called off
  * as any other. */
 static void a_trade_waits_for_its_turn(void **state)
@@ -640,6 +690,7 @@ int main(void)
 		cmocka_unit_test(who_leaves_with_something_under_way),
 		cmocka_unit_test(the_confirm_race),
 		cmocka_unit_test(what_is_offered_is_no_ones_yet),
+		cmocka_unit_test(gold_is_spent_once),
 		cmocka_unit_test(a_trade_waits_for_its_turn),
 		cmocka_unit_test(what_is_said_to_a_map_that_was_left),
 		cmocka_unit_test(one_of_two_gets_it),

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""belongings.py FOLDER: what clients were told, against what the database has.
+"""belongings.py [--spoil] FOLDER: what clients were told, against what the database has.
 
 FOLDER holds the journals of bots (*.journal, client/bot/journal.h) and the tables as CSV with a header
 line: ledger.csv, commit_record.csv, character.csv, item_slot.csv. It checks
@@ -13,7 +13,7 @@ line: ledger.csv, commit_record.csv, character.csv, item_slot.csv. It checks
   shown     each balance and each filled slot that a client was shown is one that the ledger has; what one is
             shown later is not older; and what was shown last, in peace, is what the tables have
 
-Then it spoils what it has read, in one way after the other, and each time has to notice: a checker that cannot
+With --spoil it then spoils what it has read, in one way after the other, and each time has to notice: a checker that cannot
 fail proves nothing. Exit status 0: all true."""
 import collections
 import copy
@@ -177,11 +177,12 @@ def trades_of_journals(world):
 def check_trades(world):
     ledger = trades_of_ledger(world)
     done, unknown = trades_of_journals(world)
+    known = journal_characters(world)
     for key, count in done.items():
         if ledger[key] < count:
             yield f"{key}: told END_DONE {count} times, the ledger has {ledger[key]}"
     for key, count in ledger.items():
-        if key[0] in journal_characters(world) and count > done[key] + unknown[key]:
+        if key[0] in known and count > done[key] + unknown[key]:
             yield f"{key}: in the ledger {count} times, told {done[key]} times, {unknown[key]} unknown"
 
 
@@ -358,15 +359,16 @@ SPOILERS = [lose_trades, repeat_a_trade, keep_refused_trades, give_for_nothing, 
 
 
 def main():
-    if len(sys.argv) != 2:
+    *flags, folder = sys.argv[1:] or [""]
+    if flags not in ([], ["--spoil"]) or not pathlib.Path(folder).is_dir():
         raise SystemExit(__doc__)
-    world = World(pathlib.Path(sys.argv[1]))
+    world = World(pathlib.Path(folder))
     found = faults(world)
     for name, fault in found[:FAULTS_SHOWN]:
         print(f"{name}: {fault}", file=sys.stderr)
     if found:
         raise SystemExit(f"{len(found)} faults")
-    for spoil in SPOILERS:
+    for spoil in SPOILERS if flags else []:
         spoiled = copy.deepcopy(world)
         kind = spoil(spoiled)
         if kind not in {name for name, _ in faults(spoiled)}:

@@ -152,6 +152,7 @@ table() {
 		die "the table $1 could not be read"
 }
 
+# look [--spoil]
 look() {
 	[[ -z ${STORMWEIR_KEEP:-} ]] || cp -r "$found" "$stage_run"/*.json "$STORMWEIR_KEEP" # to look into
 	table ledger "request, op, kind, character_id, slot, item, serial, amount, balance, reason"
@@ -159,7 +160,7 @@ look() {
 	table character "character_id, name, gold, experience"
 	table item_slot "character_id, slot, item, serial, count"
 	"$stage_bin/swctl" audit ledger --config "$stage_dir/node.yaml" || die "the ledger does not balance"
-	python3 "$(dirname "$0")/belongings.py" "$found" || die "clients were told what is not so"
+	python3 "$(dirname "$0")/belongings.py" "$@" "$found" || die "clients were told what is not so"
 }
 
 # What the shards have taken from the ground since the last start is what they have in the ledger as picked up.
@@ -207,5 +208,5 @@ look
 stage_server_start || die "the server did not start again"
 traders_start visitors 0 --walk still --seconds 2
 bots_wait visitors
-look
+look --spoil
 e2e_passed
