@@ -13,6 +13,7 @@
 #include "simulation/counters.h"
 #include "simulation/instance.h"
 #include "simulation/random.h"
+#include "simulation/state.h"
 #include "simulation/trade/trade.h"
 
 #define ACTORS_MAX 2048u /* wire ids, while nobody joins anew */
@@ -43,6 +44,29 @@ static const struct {
 	{"battle.yaml", "battle:\n- {at_s: 1, radius_permille: 3000, pick_s: 2}\n"
 			"- {at_s: 4, radius_permille: 500, shrink_s: 2, damage: 2, pick_s: 1}\n"
 			"- {at_s: 8, radius_permille: 0, shrink_s: 1, damage: 30}\n"},
+	{"quests.yaml",
+		"quests:\n"
+		"- {number: 1, name: hunt, title: Hunt, gives: gel, gold: 9, experience: 30,\n"
+		"   rewards: [{item: cap}],\n"
+		"   steps: [{number: 1, text: Kill., kill: wanderer}, {number: 2, text: Have., "
+		"have: gel},\n"
+		"     {number: 3, text: Bring., talk: Giver, bring: gel}]}\n"
+		"- {number: 2, name: way, title: Way, steps: [{number: 1, text: Go., reach: "
+		"meadow,\n"
+		"   x_m: 20, y_m: 20, radius_m: 8}, {number: 2, text: Tell., talk: Giver}]}\n"},
+	{"village.lua",
+		"for i = 1, 4 do npc { name = 'Giver', x = 15 + i % 2 * 20, y = 15 + i // 3 * 20,\n"
+		"  on_click = function(npc, player)\n"
+		"    for _, quest in ipairs { 'hunt', 'way' } do\n"
+		"      local phase, step = player:quest(quest)\n"
+		"      if phase == 'new' and npc:ask(player, quest, { 'yes', 'no' }) == 1 then\n"
+		"        player:begin_quest(quest) npc:say(player, tostring(commit())) return end\n"
+		"      if phase == 'open' and step > 1 and math.random(2) == 1 then\n"
+		"        player:complete_quest(quest) npc:say(player, tostring(commit())) return "
+		"end\n"
+		"    end end, on_tick = function(npc) npc:walk(math.random(-1, 1), 0) end } end\n"
+		"npc { name = 'Shop', x = 21, y = 19, on_click = function(npc, player)\n"
+		"  player:add_gold(-1) player:give_item('gel', 2) end }\n"},
 };
 
 void test_game_write(const char *folder)
@@ -68,6 +92,9 @@ void test_game_config(struct test_shard *t, const char *folder)
 	strcpy(t->config.simulation.content, folder);
 	meadow->monsters = 30;
 	meadow->instances_max = 1;
+	strcpy(meadow->script, "village.lua");
+	t->config.simulation.script_memory_bytes = 2 << 20;
+	t->config.simulation.script_tick_us = 4000;
 	t->config.map_count = 2;
 	t->config.maps[1] = (struct config_map){.name = "arena",
 		.kind = CONFIG_MAP_ROOM,
@@ -167,6 +194,36 @@ static void walk(struct test_game *g, uint32_t client)
 	g->sequence[client] += count;
 }
 
+/* The nearest of the meadow's NPCs. */
+static uint32_t somebody_to_talk_to(const struct sim_map *m, const struct test_client *c)
+{
+	uint32_t nearest = 0;
+	int64_t nearest_mm2 = INT64_MAX;
+
+	for (uint32_t i = 0; i < m->npc_slots; i++) {
+		const struct sim_entity *e = &m->entities[m->player_slots + i];
+		int64_t dx = (int64_t)e->x_mm - c->x_mm, dy = (int64_t)e->y_mm - c->y_mm;
+
+		if (dx * dx + dy * dy >= nearest_mm2)
+			continue;
+		nearest_mm2 = dx * dx + dy * dy;
+		nearest = e->wire_id;
+	}
+	return nearest;
+}
+
+static void quest(struct test_game *g, uint32_t client)
+{
+	const struct sim_map *m = g->t->shard->by_number[instance_slot(TEST_GAME_MEADOW)];
+
+	if (below(g, 12) == 0)
+		test_abandon(g->t, client, 1 + below(g, 2));
+	else if (below(g, 3) == 0)
+		test_answer(g->t, client, below(g, 3));
+	else
+		test_click(g->t, client, somebody_to_talk_to(m, &g->t->clients[client]));
+}
+
 static void on_the_meadow(struct test_game *g, uint32_t client)
 {
 	const struct test_client *c = &g->t->clients[client];
@@ -212,7 +269,11 @@ static void in_the_battle(struct test_game *g, uint32_t client)
 void test_game_round(struct test_game *g)
 {
 	for (uint32_t client = 0; client < TEST_GAME_WALKERS + TEST_GAME_FIGHTERS; client++) {
-		if (!g->t->clients[client].here || !g->t->clients[client].joins || below(g, 3))
+		if (!g->t->clients[client].here || !g->t->clients[client].joins)
+			continue;
+		if (client < TEST_GAME_WALKERS && below(g, 6) == 0)
+			quest(g, client);
+		if (below(g, 3))
 			continue;
 		if (client < TEST_GAME_WALKERS)
 			on_the_meadow(g, client);
@@ -232,6 +293,8 @@ void test_game_happened(const struct test_shard *t)
 		{"loot taken", SIM_LOOT_TAKEN}, {"commits", SIM_COMMITS},
 		{"trades done", SIM_TRADE_DONE}, {"trades called off", SIM_TRADE_CANCELLED},
 		{"matches", SIM_MATCHES}, {"results", SIM_RESULTS},
+		{"quests begun", SIM_QUESTS_BEGUN}, {"quest progress", SIM_QUEST_PROGRESS},
+		{"quests done", SIM_QUESTS_DONE}, {"quests given up", SIM_QUESTS_ABANDONED},
 		{"cards picked", SIM_CARDS_PICKED}, {"cards given", SIM_CARDS_GIVEN},
 		{"rooms ended", SIM_INSTANCES_ENDED}};
 

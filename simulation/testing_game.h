@@ -1,5 +1,6 @@
 /* testing_game: a shard on which everything of the game goes on at once: a meadow with monsters
- * that fight, things that fall, are picked up, moved and dropped, players who trade, and a battle.
+ * that fight, things that fall, are picked up, moved and dropped, players who trade and do quests of
+ * NPCs that ask, and a battle.
  * Test programs only; one thread. */
 #ifndef SW_SIMULATION_TESTING_GAME_H
 #define SW_SIMULATION_TESTING_GAME_H
@@ -18,7 +19,8 @@ struct test_game {
 /* Writes the game's data into a folder; removes them. */
 void test_game_write(const char *folder);
 void test_game_remove(const char *folder);
-/* After test_init: the maps "meadow" and "arena", with that folder. */
+/* After test_init: the maps "meadow" and "arena", with that folder. The meadow has a script: the
+ * shard and its instances need a watchdog. */
 void test_game_config(struct test_shard *t, const char *folder);
 /* After test_start, when both instances are handed over: everybody joins. */
 void test_game_begin(struct test_game *g, struct test_shard *t, uint64_t seed);
