@@ -66,6 +66,7 @@ run)
 	end() {
 		[[ ! -d $SW_PG_DIR/s ]] || services_postgres_stop "$SW_PG_DIR/s"
 		services_postgres_stop "$SW_PG_DIR"
+		umount "$SW_PG_DIR/disk" 2>/dev/null || true # of world_full_test, had it crashed
 		rm -rf "$SW_PG_DIR"
 	}
 	trap end EXIT

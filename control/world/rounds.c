@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "common/handle.h"
+#include "common/lanes.h"
 #include "common/mono.h"
 #include "control/world/world_internal.h"
 
@@ -17,22 +18,22 @@ static bool takes(const struct msg *message, uint16_t type, uint32_t bytes)
 
 static void handle(struct world *world, uint32_t source, const struct msg *message, uint64_t now_ns)
 {
-	bool shard = source != SOURCE_CONTROL;
-
-	if (shard && takes(message, MSG_POSITION_SAVE, sizeof(struct msg_position_save)))
+	if (lane_of(message->type, source == SOURCE_CONTROL ? LANE_CONTROL : LANE_SHARD) ==
+		LANE_NONE)
+		world_count(world, WORLD_MESSAGES_UNKNOWN, 1);
+	else if (takes(message, MSG_POSITION_SAVE, sizeof(struct msg_position_save)))
 		saves_take(world, message, now_ns);
-	else if (shard && message->type == MSG_COMMIT &&
-		 message->payload_bytes >= sizeof(struct msg_commit))
+	else if (message->type == MSG_COMMIT && message->payload_bytes >= sizeof(struct msg_commit))
 		commits_take(world, source, message, now_ns);
-	else if (shard && takes(message, MSG_DETAIL_QUERY, sizeof(struct msg_detail_query)))
+	else if (takes(message, MSG_DETAIL_QUERY, sizeof(struct msg_detail_query)))
 		requests_take(world, source, message, now_ns);
-	else if (!shard && takes(message, MSG_CHARACTER_LOAD, sizeof(struct msg_character_load)))
+	else if (takes(message, MSG_CHARACTER_LOAD, sizeof(struct msg_character_load)))
 		requests_take(world, source, message, now_ns);
-	else if (!shard && takes(message, MSG_WORLD_FLUSH, 0))
+	else if (takes(message, MSG_WORLD_FLUSH, 0))
 		flush_take(world, now_ns);
-	else if (!shard && message->type == MSG_AUDIT)
+	else if (message->type == MSG_AUDIT)
 		audits_take(world, message);
-	else if (!shard && takes(message, MSG_WRITES_QUERY, sizeof(struct msg_writes_query)))
+	else if (takes(message, MSG_WRITES_QUERY, sizeof(struct msg_writes_query)))
 		audits_writes_query(world, message);
 	else
 		world_count(world, WORLD_MESSAGES_UNKNOWN, 1);

@@ -18,10 +18,10 @@
 
 #define CHARACTERS 80u /* enough that simple commits of many go as sets */
 #define GOLD_EACH  1000
-#define SWORDS     4u /* each character's at first, in slots 0..3, with serials */
-#define POTION     7u /* item, in slot 10 */
-#define COMMITS    900u
-#define UNDER_WAY  200u
+#define SWORDS     4u   /* each character's at first, in slots 0..3, with serials */
+#define POTION     7u   /* item, in slot 10 */
+#define COMMITS    600u /* or as many as SW_COMMITS says, for a long run */
+#define UNDER_WAY  160u
 
 static struct fixture f;
 static PGconn *sql;
@@ -218,7 +218,8 @@ static void each_once(const struct sent *all, uint32_t count)
 
 static void nothing_appears_or_vanishes(void **state)
 {
-	static struct sent all[CHARACTERS + COMMITS];
+	uint32_t commits = getenv("SW_COMMITS") ? (uint32_t)atoi(getenv("SW_COMMITS")) : COMMITS;
+	struct sent *all = calloc(CHARACTERS + commits, sizeof(*all));
 	uint64_t epochs[CHARACTERS + 1];
 	uint32_t sent = CHARACTERS, due = 0;
 	struct cut_proxy proxy;
@@ -236,12 +237,12 @@ static void nothing_appears_or_vanishes(void **state)
 	make_characters(CHARACTERS);
 	memset(outcomes, 0, sizeof(outcomes));
 	endow(epochs, all);
-	proxy.cut_within = 50000;
+	proxy.cut_within = 30000;
 	atomic_store(&proxy.cuts, true);
 	/* The connections that were made at start get no budget: end them. */
 	server_sql(sql, "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE "
 			"application_name = 'stormweir/test'");
-	for (; sent < CHARACTERS + COMMITS; sent++) {
+	for (; sent < CHARACTERS + commits; sent++) {
 		random_commit(&all[sent], sent, epochs);
 		send(&all[sent]);
 		due++;
@@ -254,7 +255,7 @@ static void nothing_appears_or_vanishes(void **state)
 		/* A few for certain that nobody is told of. */
 		while (sent % 100 == 0 && !takeover(epochs, false))
 			fixture_sleep_ms(2);
-		if (sent == COMMITS / 2) {
+		if (sent % (commits < 4 * COMMITS ? commits : 4 * COMMITS) == COMMITS / 2) {
 			PQfinish(sql);
 			server_do("kill");
 			server_do("start");
@@ -303,6 +304,7 @@ static void nothing_appears_or_vanishes(void **state)
 	fixture_stop(&f);
 	fixture_fini(&f);
 	cut_proxy_stop(&proxy);
+	free(all);
 }
 
 static void start(uint32_t pending_max)
