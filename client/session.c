@@ -163,6 +163,20 @@ void swc_session_abandon(struct swc_session *session, uint32_t quest)
 	send_message(session, SW_CHANNEL_SESSION, true, SW_MSG_QUEST_ABANDON, &abandon.base);
 }
 
+void swc_session_party(struct swc_session *session, uint64_t request, int act,
+	uint64_t character_id, const char *name)
+{
+	Sw__PartyRequest words = SW__PARTY_REQUEST__INIT;
+
+	words.request = request;
+	words.stay = session->stay;
+	words.act = (Sw__PartyAct)act;
+	words.character_id = character_id;
+	if (name)
+		words.name = (char *)name;
+	send_message(session, SW_CHANNEL_SESSION, true, SW_MSG_PARTY_REQUEST, &words.base);
+}
+
 bool swc_session_use_ground(struct swc_session *session, const struct swc_ground *ground)
 {
 	if (session->ground_count == SWC_GROUNDS_MAX)

@@ -37,6 +37,7 @@ struct swc_session {
 	uint32_t input_tries;            /* batches sent since the last new input */
 	uint32_t view_sequence;          /* of the last ViewChange of this stay */
 	uint32_t stays, view_stay;       /* JOINED seen; the stay that the view belongs to */
+	uint64_t party_version;          /* of the last PartyState taken */
 	uint32_t refused_reason;
 	char refused_text[256]; /* empty: none came */
 };
@@ -83,5 +84,8 @@ void swc_session_trade_offer(
 	struct swc_session *session, uint32_t trade, int kind, uint32_t slot, int64_t amount);
 void swc_session_trade_confirm(struct swc_session *session, uint32_t trade, uint32_t version);
 void swc_session_trade_cancel(struct swc_session *session, uint32_t trade);
+/* act: PartyAct; name may be NULL */
+void swc_session_party(struct swc_session *session, uint64_t request, int act,
+	uint64_t character_id, const char *name);
 
 #endif

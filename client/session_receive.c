@@ -333,6 +333,97 @@ static enum swc_refusal on_trade_ended(struct swc_session *session, const Sw__Tr
 	return SWC_REFUSAL_COUNT;
 }
 
+/* ---- party ---- */
+
+static enum swc_refusal on_party(struct swc_session *session, const Sw__PartyState *message)
+{
+	struct swc_event event = {.type = SWC_EVENT_PARTY};
+	struct swc_party_member members[SWC_PARTY_MEMBERS_MAX] = {{0}};
+	bool own = false, led = false;
+
+	if (message->n_members > SWC_PARTY_MEMBERS_MAX || !message->version ||
+		!message->party != !message->n_members)
+		return SWC_REFUSAL_OUT_OF_RANGE;
+	for (size_t i = 0; i < message->n_members; i++) {
+		const Sw__PartyMember *from = message->members[i];
+
+		if (!from->character_id || !text_fits(from->name, SWC_NAME_BYTES) ||
+			!text_fits(from->map, SWC_NAME_BYTES))
+			return SWC_REFUSAL_OUT_OF_RANGE;
+		members[i].character_id = from->character_id;
+		members[i].online = from->online;
+		strcpy(members[i].name, from->name);
+		strcpy(members[i].map, from->map);
+		own |= from->character_id == session->self.character_id;
+		led |= from->character_id == message->leader;
+	}
+	if (message->party && (!own || !led))
+		return SWC_REFUSAL_OUT_OF_RANGE;
+	if (message->version < session->party_version)
+		return SWC_REFUSAL_COUNT; /* older than what is known */
+	session->party_version = message->version;
+	event.party.party = message->party;
+	event.party.version = message->version;
+	event.party.leader_id = message->leader;
+	event.party.members = members;
+	event.party.count = (uint32_t)message->n_members;
+	event.party.change = (uint32_t)message->change;
+	event.party.subject_id = message->subject;
+	emit(session, &event);
+	return SWC_REFUSAL_COUNT;
+}
+
+static enum swc_refusal on_party_answer(struct swc_session *session, const Sw__PartyAnswer *message)
+{
+	struct swc_event event = {.type = SWC_EVENT_PARTY_ANSWER};
+
+	event.party_answer.request = message->request;
+	event.party_answer.act = (uint32_t)message->act;
+	event.party_answer.result = (uint32_t)message->result;
+	event.party_answer.text = swc_party_result_text((uint32_t)message->result);
+	emit(session, &event);
+	return SWC_REFUSAL_COUNT;
+}
+
+static enum swc_refusal on_party_invite(struct swc_session *session, const Sw__PartyInvite *message)
+{
+	struct swc_event event = {.type = SWC_EVENT_PARTY_INVITE};
+
+	if (!message->character_id || !text_fits(message->name, SWC_NAME_BYTES))
+		return SWC_REFUSAL_OUT_OF_RANGE;
+	event.party_invite.character_id = message->character_id;
+	event.party_invite.name = message->name;
+	event.party_invite.left_ms = message->left_ms;
+	event.party_invite.declined = message->declined;
+	emit(session, &event);
+	return SWC_REFUSAL_COUNT;
+}
+
+static enum swc_refusal on_party_live(struct swc_session *session, const Sw__PartyLive *message)
+{
+	struct swc_event event = {.type = SWC_EVENT_PARTY_LIVE};
+	struct swc_party_live live[SWC_PARTY_MEMBERS_MAX];
+
+	if (!message->party || message->n_members > SWC_PARTY_MEMBERS_MAX)
+		return SWC_REFUSAL_OUT_OF_RANGE;
+	for (size_t i = 0; i < message->n_members; i++) {
+		const Sw__PartyMemberLive *from = message->members[i];
+
+		live[i] = (struct swc_party_live){.character_id = from->character_id,
+			.actor_id = from->actor_id,
+			.x_mm = from->x_mm,
+			.y_mm = from->y_mm,
+			.health = from->health,
+			.health_max = from->health_max,
+			.level = from->level};
+	}
+	event.party_live.party = message->party;
+	event.party_live.members = live;
+	event.party_live.count = (uint32_t)message->n_members;
+	emit(session, &event);
+	return SWC_REFUSAL_COUNT;
+}
+
 static enum swc_refusal on_cards(struct swc_session *session, const Sw__CardOffer *message)
 {
 	struct swc_event event = {.type = SWC_EVENT_CARDS};
@@ -598,6 +689,10 @@ HANDLER(combat, Sw__CombatEvents)
 HANDLER(inventory, Sw__Inventory)
 HANDLER(trade, Sw__TradeState)
 HANDLER(trade_ended, Sw__TradeEnded)
+HANDLER(party, Sw__PartyState)
+HANDLER(party_answer, Sw__PartyAnswer)
+HANDLER(party_invite, Sw__PartyInvite)
+HANDLER(party_live, Sw__PartyLive)
 HANDLER(match, Sw__MatchState)
 HANDLER(cards, Sw__CardOffer)
 HANDLER(taken, Sw__CardTaken)
@@ -621,6 +716,12 @@ static const struct {
 	{SW_MSG_INVENTORY, SW_CHANNEL_SESSION, &sw__inventory__descriptor, handle_inventory},
 	{SW_MSG_TRADE_STATE, SW_CHANNEL_SESSION, &sw__trade_state__descriptor, handle_trade},
 	{SW_MSG_TRADE_ENDED, SW_CHANNEL_SESSION, &sw__trade_ended__descriptor, handle_trade_ended},
+	{SW_MSG_PARTY_STATE, SW_CHANNEL_SESSION, &sw__party_state__descriptor, handle_party},
+	{SW_MSG_PARTY_ANSWER, SW_CHANNEL_SESSION, &sw__party_answer__descriptor,
+		handle_party_answer},
+	{SW_MSG_PARTY_INVITE, SW_CHANNEL_SESSION, &sw__party_invite__descriptor,
+		handle_party_invite},
+	{SW_MSG_PARTY_LIVE, SW_CHANNEL_SESSION, &sw__party_live__descriptor, handle_party_live},
 	{SW_MSG_COMBAT, SW_CHANNEL_EVENTS, &sw__combat_events__descriptor, handle_combat},
 	{SW_MSG_MATCH_STATE, SW_CHANNEL_SESSION, &sw__match_state__descriptor, handle_match},
 	{SW_MSG_CARD_OFFER, SW_CHANNEL_SESSION, &sw__card_offer__descriptor, handle_cards},

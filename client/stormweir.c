@@ -375,6 +375,17 @@ int swc_trade_cancel(struct swc_client *client, uint32_t trade)
 	return 0;
 }
 
+int swc_party(struct swc_client *client, uint64_t request, enum swc_party_act act,
+	uint64_t character_id, const char *name)
+{
+	if (!request || (name && strlen(name) >= SWC_NAME_BYTES))
+		return -EINVAL;
+	if (client->session.state != SWC_PLAYING)
+		return -ENOTCONN;
+	swc_session_party(&client->session, request, (int)act, character_id, name);
+	return 0;
+}
+
 const struct swc_self *swc_self(const struct swc_client *client)
 {
 	return &client->session.self;

@@ -92,6 +92,33 @@ enum swc_trade_phase {
 	SWC_TRADE_UNDER_WAY, /* both have confirmed: it is being carried out */
 };
 
+#define SWC_PARTY_MEMBERS_MAX 40u
+
+/* A member of one's party, docs/protocol.md: PartyMember, PartyMemberLive. */
+struct swc_party_member {
+	uint64_t character_id;
+	bool online;
+	char name[SWC_NAME_BYTES], map[SWC_NAME_BYTES];
+};
+
+struct swc_party_live {
+	uint64_t character_id;
+	uint32_t actor_id;
+	int32_t x_mm, y_mm;
+	uint32_t health, health_max, level; /* health_max 0: not known yet */
+};
+
+/* What one asks for. */
+enum swc_party_act {
+	SWC_PARTY_INVITE = 1, /* somebody, by character id or name */
+	SWC_PARTY_ACCEPT,     /* the invitation of somebody */
+	SWC_PARTY_DECLINE,
+	SWC_PARTY_LEAVE,
+	SWC_PARTY_KICK,    /* somebody; the leader */
+	SWC_PARTY_PROMOTE, /* likewise */
+	SWC_PARTY_DISBAND, /* the leader */
+};
+
 /* One's own character. */
 struct swc_self {
 	uint64_t character_id; /* known from ADMITTED on */
@@ -166,6 +193,10 @@ enum swc_event_type {
 	SWC_EVENT_LEAVE,         /* .actor is leaving view (last known state) */
 	SWC_EVENT_TRADE,         /* .trade: how one's trade stands */
 	SWC_EVENT_TRADE_ENDED, /* .trade_ended; what has changed hands comes as INVENTORY, DETAIL */
+	SWC_EVENT_PARTY,       /* .party: one's party, anew; party 0: one is in none any more */
+	SWC_EVENT_PARTY_ANSWER, /* .party_answer: what came of a swc_party */
+	SWC_EVENT_PARTY_INVITE, /* .party_invite: somebody invites one, or has declined */
+	SWC_EVENT_PARTY_LIVE,   /* .party_live: how the members on one's map are */
 	SWC_EVENT_UPDATE,      /* .update: positions have been brought up to this tick */
 	SWC_EVENT_CORRECTED,   /* .corrected: the own character was moved */
 	SWC_EVENT_DIALOGUE,    /* .dialogue; with a question: answer it with swc_answer */
@@ -272,6 +303,29 @@ struct swc_event {
 			uint32_t partner;
 			const char *text;
 		} trade_ended;
+		struct {
+			uint64_t party, version, leader_id;
+			const struct swc_party_member *members; /* [count]: who joined first first */
+			uint32_t count;
+			uint32_t change;     /* PartyChange of client.proto */
+			uint64_t subject_id; /* whom it is about */
+		} party;
+		struct {
+			uint64_t request;
+			uint32_t act, result; /* PartyResult of client.proto; 0: it was done */
+			const char *text;
+		} party_answer;
+		struct {
+			uint64_t character_id; /* who invites; with declined: who was invited */
+			const char *name;
+			uint32_t left_ms; /* 0: the invitation is over */
+			bool declined;
+		} party_invite;
+		struct {
+			uint64_t party;
+			const struct swc_party_live *members; /* [count] */
+			uint32_t count;
+		} party_live;
 		const struct swc_actor *actor;
 		struct {
 			uint32_t tick, entities;
@@ -436,6 +490,14 @@ int swc_trade_offer_gold(struct swc_client *client, uint32_t trade, int64_t gold
 int swc_trade_confirm(struct swc_client *client, uint32_t trade, uint32_t version);
 int swc_trade_cancel(struct swc_client *client, uint32_t trade); /* or decline */
 
+/* Change one's party: docs/protocol.md, PartyRequest. character_id or name (INVITE only; else NULL)
+ * say whom it is about. request is a number never used before, drawn at random; whoever asks again
+ * with the same one, after a break of the connection or the answer UNAVAILABLE (13), does it at most
+ * once. A PARTY_ANSWER follows, and PARTY when something has changed. Returns -EINVAL for request 0
+ * or a name of more than 31 bytes, -ENOTCONN likewise. */
+int swc_party(struct swc_client *client, uint64_t request, enum swc_party_act act,
+	uint64_t character_id, const char *name);
+
 /* Choose a card of the offer that a CARDS event brought. The answer is CARD_TAKEN or ACTION_DENIED.
  * Returns -ENOTCONN before JOINED and after the end. */
 int swc_pick(struct swc_client *client, uint32_t offer, uint32_t card);
@@ -460,6 +522,9 @@ const struct swc_actor *swc_actor_find(const struct swc_client *client, uint32_t
 const char *swc_reason_text(uint32_t reason);
 const char *swc_denied_text(uint32_t reason);
 const char *swc_trade_end_text(uint32_t reason);
+/* The same of a PartyResult, and what a PartyChange says of its subject ("has joined"). */
+const char *swc_party_result_text(uint32_t result);
+const char *swc_party_change_text(uint32_t change);
 /* The short name of a reason ("TICKET_USED"); never NULL. */
 const char *swc_reason_name(uint32_t reason);
 /* ... of an ActionRefusal and of a TradeEndReason, as client.proto has them: "TOO_FAR", "END_DONE".

@@ -187,6 +187,73 @@ const char *swc_trade_end_name(uint32_t reason)
 	return name_of(&sw__trade_end_reason__descriptor, reason);
 }
 
+const char *swc_party_result_text(uint32_t result)
+{
+	switch ((Sw__PartyResult)result) {
+	case SW__PARTY_RESULT__PARTY_DONE:
+		return "it was done";
+	case SW__PARTY_RESULT__PARTY_ALREADY_IN_PARTY:
+		return "you are in a party already";
+	case SW__PARTY_RESULT__PARTY_FULL:
+		return "the party is full";
+	case SW__PARTY_RESULT__PARTY_NOT_LEADER:
+		return "only the leader may do that";
+	case SW__PARTY_RESULT__PARTY_NOT_IN_PARTY:
+		return "you are in no party";
+	case SW__PARTY_RESULT__PARTY_NO_INVITE:
+		return "there is no such invitation any more";
+	case SW__PARTY_RESULT__PARTY_TARGET_OFFLINE:
+		return "nobody of that name is in the game";
+	case SW__PARTY_RESULT__PARTY_TARGET_ONESELF:
+		return "that is you";
+	case SW__PARTY_RESULT__PARTY_TARGET_NOT_MEMBER:
+		return "that one is not in your party";
+	case SW__PARTY_RESULT__PARTY_TARGET_IN_PARTY:
+		return "that one is in a party already";
+	case SW__PARTY_RESULT__PARTY_ALREADY_INVITED:
+		return "your invitation waits for an answer already";
+	case SW__PARTY_RESULT__PARTY_TOO_MANY_INVITES:
+		return "too many invitations wait for that one's answer";
+	case SW__PARTY_RESULT__PARTY_TOO_OFTEN:
+		return "too many requests in a short time";
+	case SW__PARTY_RESULT__PARTY_UNAVAILABLE:
+		return "it cannot be said now; ask again";
+	case SW__PARTY_RESULT__PARTY_NO_SUCH_ACT:
+		return "there is no such act, or something is missing for it";
+	default:
+		return "a reason that this client does not know";
+	}
+}
+
+const char *swc_party_change_text(uint32_t change)
+{
+	switch ((Sw__PartyChange)change) {
+	case SW__PARTY_CHANGE__CHANGE_JOINED:
+		return "has joined";
+	case SW__PARTY_CHANGE__CHANGE_LEFT:
+		return "has left";
+	case SW__PARTY_CHANGE__CHANGE_KICKED:
+		return "was removed";
+	case SW__PARTY_CHANGE__CHANGE_PROMOTED:
+		return "leads now";
+	case SW__PARTY_CHANGE__CHANGE_DISBANDED:
+		return "has ended the party";
+	case SW__PARTY_CHANGE__CHANGE_AWAY:
+		return "is away";
+	case SW__PARTY_CHANGE__CHANGE_BACK:
+		return "is back";
+	case SW__PARTY_CHANGE__CHANGE_MOVED:
+		return "is on another map";
+	case SW__PARTY_CHANGE__CHANGE_FORGOTTEN:
+		return "was away for too long";
+	case SW__PARTY_CHANGE__CHANGE_RESTORED:
+		return "leads, as it was written down";
+	case SW__PARTY_CHANGE__PARTY_CHANGE_NONE:
+	default:
+		return "is as before";
+	}
+}
+
 const char *swc_refusal_text(enum swc_refusal refusal)
 {
 #define REFUSAL_TEXT(name, text) [SWC_REFUSAL_##name] = text,

@@ -12,6 +12,7 @@
 #include <stdio.h>
 
 #include "common/msg.h"
+#include "common/party.h"
 
 #define CONFIG_PORTS_MAX   8u
 #define CONFIG_LCORES_MAX  64u
@@ -54,6 +55,7 @@ struct config_map {
 	char rule[MAP_NAME_BYTES];     /* of a room: its match rule */
 	uint32_t match_s, empty_s;     /* for the rule: how long a match lasts, or an empty room */
 	uint32_t start_players, start_wait_s, countdown_s; /* for the rule battle */
+	uint32_t friendly_fire; /* 0: members of one party cannot hurt each other */
 	char file[CONFIG_PATH_BYTES]; /* Tiled map, relative to the content folder; may be empty */
 	char script[CONFIG_PATH_BYTES]; /* Lua file, relative to the content folder; may be empty */
 };
@@ -124,6 +126,12 @@ struct sw_config {
 		struct config_ticket_key ticket_keys[CONFIG_KEYS_MAX];
 		uint32_t ticket_key_count;
 	} admission;
+	struct {
+		uint32_t members_max;
+		uint32_t everyone_invites, share_experience; /* 0: off */
+		uint32_t invite_s, leader_grace_s, member_grace_s;
+		uint32_t share_range_m;
+	} party;
 	struct {
 		char address[CONFIG_PATH_BYTES]; /* ip:port or unix:/path */
 		char password[CONFIG_TEXT_BYTES];

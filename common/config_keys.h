@@ -41,6 +41,7 @@
 	X("enet", "The ENet engine; one per dataplane lcore.")                                     \
 	X("simulation", "The shards, which run the maps.")                                         \
 	X("admission", "Who may come in, and where a new character starts.")                       \
+	X("party", "Parties: players of the realm, on any of its nodes, who play together.")       \
 	X("redis", "Heartbeat, presence and the queue.")                                           \
 	X("postgres", "Everything that must last.")                                                \
 	X("http", "Metrics, health and status for operators.")                                     \
@@ -144,6 +145,7 @@
 	X("maps[].start_players", maps[0].start_players, INTEGER, 2, 64, "10", "battle: how many players begin at once.") \
 	X("maps[].start_wait", maps[0].start_wait_s, DURATION_S, 1, 3600, "60s", "battle: fewer, but two at least, begin after this time.") \
 	X("maps[].countdown", maps[0].countdown_s, DURATION_S, 1, 60, "5s", "battle: how long all stand still before the fight.") \
+	X("maps[].friendly_fire", maps[0].friendly_fire, SWITCH, 0, 0, "off", "Where players may attack players: whether members of one party may, too.") \
 	X("maps[].script", maps[0].script, PATH_INSIDE, 0, CONFIG_PATH_BYTES - 1, "", "Lua file of the map, inside simulation.content; empty for none.") \
 	\
 	X("admission.players_max", admission.players_max, INTEGER, 1, 1000000, "4000", "Players on this node.") \
@@ -151,6 +153,14 @@
 	X("admission.hello_deadline", admission.hello_deadline_ms, DURATION_MS, 500, 60000, "10s", "A connection without a valid ticket by then is closed.") \
 	X("admission.ticket_keys[].id", admission.ticket_keys[0].id, INTEGER, 0, CONFIG_U32_MAX, NULL, "Number of the key; tickets name it.") \
 	X("admission.ticket_keys[].public_key", admission.ticket_keys[0].public_key, HEX, 64, 64, NULL, "Ed25519 public key, as swctl ticket-key prints it.") \
+	\
+	X("party.members_max", party.members_max, INTEGER, 2, PARTY_MEMBERS_MAX, "5", "Most members of a party. All nodes of a realm have the same party settings.") \
+	X("party.everyone_invites", party.everyone_invites, SWITCH, 0, 0, "off", "Whether every member may invite, or the leader alone.") \
+	X("party.invite_time", party.invite_s, DURATION_S, 5, 3600, "60s", "How long an invitation stands.") \
+	X("party.leader_grace", party.leader_grace_s, DURATION_S, 0, 86400, "2min", "When the leader has been away for so long, the member in the game who joined first leads. Looked at each 30 s.") \
+	X("party.member_grace", party.member_grace_s, DURATION_S, 10, 604800, "30min", "How long a member who is away keeps its place.") \
+	X("party.share_experience", party.share_experience, SWITCH, 0, 0, "on", "Whether a kill's experience is shared evenly among the members of the party who are near: on the same map instance, alive, within party.share_range of what was killed. What is left over by the division has the one whose kill it was, and so is the gold.") \
+	X("party.share_range", party.share_range_m, LENGTH, 1, 1024, "40m", "Who is near.") \
 	\
 	X("redis.address", redis.address, ENDPOINT_OR_UNIX, 0, CONFIG_PATH_BYTES - 1, "127.0.0.1:6379", "Where Redis listens; an address, never a host name.") \
 	X("redis.password", redis.password, TEXT, 0, CONFIG_TEXT_BYTES - 1, "", "Password for AUTH; empty for none.") \

@@ -40,7 +40,9 @@ enum lane_side { LANE_SHARD = 1, LANE_CONTROL = 2 };
 	X(MSG_CHARACTER_LOAD, LANE_SYNC, LANE_CONTROL, MSG_CHARACTER_LOADED)                       \
 	X(MSG_WORLD_FLUSH, LANE_SYNC, LANE_CONTROL, MSG_WORLD_FLUSHED)                             \
 	X(MSG_WRITES_QUERY, LANE_QUERY, LANE_CONTROL, MSG_WRITES_RESULT)                           \
-	X(MSG_AUDIT, LANE_ASYNC, LANE_CONTROL, MSG_NONE)
+	X(MSG_AUDIT, LANE_ASYNC, LANE_CONTROL, MSG_NONE)                                           \
+	X(MSG_PARTY_SAVE, LANE_ASYNC, LANE_CONTROL, MSG_NONE)                                      \
+	X(MSG_PARTY_RESTORE, LANE_QUERY, LANE_CONTROL, MSG_PARTY_RESTORED)
 
 /* A tick does not wait: no message of the lane SYNC is a shard's. */
 #define LANE_CHECK(type, lane, from, answer)                                                       \

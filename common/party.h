@@ -1,11 +1,11 @@
 /* party.h: what a request about a party comes to, what changed in a party, and what control and
- * shards say to each other of parties. Authority for all of it is Redis (control/party); a shard has
- * copies for the players on its maps (simulation/party).
+ * shards say to each other of parties. Authority for all of it is Redis (control/party); a shard
+ * has copies for the players on its maps (simulation/party).
  *
  * A version is a number of the whole realm: it only grows, and each change of any party has the
- * next one. So of two things that were said of a party, or of a character's membership, the one with
- * the greater version is the newer, in whatever order they come, and as often as they come. Each
- * says all of the party, so that one that is missed does no harm once a later one has come. */
+ * next one. So of two things that were said of a party, or of a character's membership, the one
+ * with the greater version is the newer, in whatever order they come, and as often as they come.
+ * Each says all of the party, so that one that is missed does no harm once a later one has come. */
 #ifndef SW_COMMON_PARTY_H
 #define SW_COMMON_PARTY_H
 
@@ -28,7 +28,11 @@
 
 #define PARTY_ACT_ENUM(id, value, name) PARTY_ACT_##id = value,
 /* ARRIVE: no client's word, but a shard's: the player stands on a map, and how is its party? */
-enum party_act { PARTY_ACT_NONE, PARTY_ACTS(PARTY_ACT_ENUM) PARTY_ACT_COUNT, PARTY_ACT_ARRIVE = 15 };
+enum party_act {
+	PARTY_ACT_NONE,
+	PARTY_ACTS(PARTY_ACT_ENUM) PARTY_ACT_COUNT,
+	PARTY_ACT_ARRIVE = 15
+};
 
 /* What came of it: PartyResult of client.proto. X(id, value, name, meaning) */
 #define PARTY_RESULTS(X)                                                                           \
@@ -68,9 +72,9 @@ enum party_result { PARTY_RESULTS(PARTY_RESULT_ENUM) PARTY_RESULT_COUNT };
 #define PARTY_CHANGE_ENUM(id, value, name) PARTY_CHANGE_##id = value,
 enum party_change { PARTY_CHANGES(PARTY_CHANGE_ENUM) PARTY_CHANGE_COUNT };
 
-/* MSG_PARTY_REQUEST, shard to control; subject is the session. Answered with MSG_PARTY_ANSWER, once,
- * unless act is ARRIVE: that is answered with MSG_PARTY_STATE (party 0: it is in none), as often as
- * needed, or not at all while Redis is away. */
+/* MSG_PARTY_REQUEST, shard to control; subject is the session. Answered with MSG_PARTY_ANSWER,
+ * once, unless act is ARRIVE: that is answered with MSG_PARTY_STATE (party 0: it is in none), as
+ * often as needed, or not at all while Redis is away. */
 struct msg_party_request {
 	uint64_t request; /* the client's; a repeat of it has no second effect */
 	uint64_t character_id, target_id;
@@ -137,10 +141,16 @@ struct msg_party_save {
 	uint32_t text_bytes, pad;
 };
 
-/* MSG_PARTY_RESTORE, control to world: begin a new epoch, and say all parties.
- * MSG_PARTY_RESTORED, world to control: a piece of the answer, in order; a text, as above, follows. */
+#define PARTY_PAGE_ROWS 256u
+
+/* MSG_PARTY_RESTORE, control to world: say the parties that are written down, those with the
+ * greatest versions first, PARTY_PAGE_ROWS at a time.
+ * MSG_PARTY_RESTORED, world to control: a piece of the answer, in order: rows, each with its text,
+ * as above, then END; or UNAVAILABLE. */
 struct msg_party_restore {
 	uint64_t request;
+	uint64_t epoch;  /* 0: begin a new one; else the one that END told of */
+	uint64_t before; /* those of smaller versions; 0: from the greatest on */
 	uint32_t realm_id, pad;
 };
 
@@ -148,9 +158,10 @@ enum party_restored { PARTY_RESTORED_ROW, PARTY_RESTORED_END, PARTY_RESTORED_UNA
 
 struct msg_party_restored {
 	uint64_t request;
-	uint64_t party_id, version;
-	uint64_t epoch; /* of END */
-	uint32_t what;  /* enum party_restored */
+	uint64_t party_id;
+	uint64_t version; /* of END: where the next page begins; 0: there is none */
+	uint64_t epoch;
+	uint32_t what; /* enum party_restored */
 	uint32_t text_bytes;
 };
 

@@ -251,6 +251,7 @@ uint64_t recording_config_hash(const struct sw_config *c)
 	HASH(c->enet.peers_max);
 	HASH(c->enet.packet_bytes_max);
 	HASH(c->rings.slots);
+	HASH(c->party);
 	HASH(c->node.stop_deadline_ms);
 	return h;
 }

@@ -46,6 +46,12 @@ static void *thread_main(void *arg)
 		ctl->redis ? redis_keys_new(ctl->config, ctl->redis, ctl->boot_id, ctl_claimed, ctl)
 			   : NULL;
 	if (ctl->keys) {
+		struct party_ops ops = ctl_party_ops;
+
+		ops.ctx = ctl;
+		ctl->party = party_new(ctl->config, ctl->redis, ctl->links.shards, &ops);
+	}
+	if (ctl->party) {
 		director_start(ctl->director, mono_ns());
 		uv_timer_start(&ctl->drain_timer, ctl_on_drain, CTL_BUSY_MS, 0);
 		uv_timer_start(&ctl->heartbeat_timer, ctl_on_heartbeat,
@@ -252,6 +258,7 @@ void ctl_free(struct ctl *ctl)
 	uv_close((uv_handle_t *)&ctl->deadline_timer, NULL);
 	uv_run(&ctl->loop, UV_RUN_DEFAULT);
 	CHECK(!uv_loop_close(&ctl->loop));
+	party_free(ctl->party);
 	redis_keys_free(ctl->keys);
 	adm_free(ctl->adm);
 	director_free(ctl->director);

@@ -372,6 +372,8 @@ static void storm_load(struct rig *rig, const struct msg *message)
 {
 	struct msg_character_loaded loaded = {.epoch = 1, .session = message->subject};
 
+	if (message->type == MSG_PARTY_RESTORE)
+		return; /* parties are not what this is about */
 	assert_int_equal(message->type, MSG_CHARACTER_LOAD);
 	rig_push(rig->links.from_world, MSG_CHARACTER_LOADED, 0, &loaded, sizeof(loaded), 0);
 }

@@ -69,12 +69,30 @@ static void release(void *ctx, uint64_t session, const uint8_t nonce[TICKET_NONC
 
 static void arrived(void *ctx, const struct adm_presence *presence)
 {
-	redis_keys_presence_put(((struct ctl *)ctx)->keys, presence);
+	struct ctl *ctl = ctx;
+
+	redis_keys_presence_put(ctl->keys, presence);
+	party_here(ctl->party, presence->character_id);
 }
 
 static void departed(void *ctx, const struct adm_presence *presence)
 {
-	redis_keys_presence_drop(((struct ctl *)ctx)->keys, presence);
+	struct ctl *ctl = ctx;
+
+	redis_keys_presence_drop(ctl->keys, presence);
+	party_away(ctl->party, presence->character_id, presence->generation);
+}
+
+static bool find_player(void *ctx, uint64_t character_id, struct party_seat *out)
+{
+	struct adm_seat seat;
+
+	if (!adm_seat_of(((struct ctl *)ctx)->adm, character_id, &seat))
+		return false;
+	*out = (struct party_seat){
+		seat.session, seat.peer, seat.generation, seat.shard, .name = {0}};
+	memcpy(out->name, seat.name, sizeof(out->name));
+	return true;
 }
 
 static void build(void *ctx, uint32_t id)
@@ -113,8 +131,12 @@ void ctl_redis_changed(void *ctx, enum redis_link_state state, const char *sente
 		sw_log(state == REDIS_LINK_UP ? SW_LOG_INFO : SW_LOG_WARN, "control", "%s",
 			sentence);
 	ctl->redis_up_ns = state == REDIS_LINK_UP ? mono_ns() : 0;
-	if (state != REDIS_LINK_UP)
+	if (state != REDIS_LINK_UP) {
+		if (ctl->party)
+			party_link_down(ctl->party);
 		return;
+	}
+	party_link_up(ctl->party, mono_ns());
 	pthread_mutex_lock(&ctl->lock);
 	ctl->redis_was_up = true;
 	pthread_cond_broadcast(&ctl->changed);
@@ -257,12 +279,16 @@ static uint32_t drain(struct ctl *ctl, struct msg_ring *ring, enum source source
 				orders_take(ctl, message, now_ns);
 			else if (source == FROM_SHARD && message->type == MSG_SHARD_STOPPED)
 				on_shard_stopped(ctl, index);
+			else if (source == FROM_SHARD && message->type == MSG_PARTY_REQUEST)
+				party_from_shard(ctl->party, index, message, now_ns);
 			else if (source == FROM_SHARD)
 				adm_from_shard(ctl->adm, index, message, now_ns);
 			else if (message->type == MSG_WORLD_FLUSHED)
 				on_world_flushed(ctl, message);
 			else if (message->type == MSG_WRITES_RESULT)
 				orders_writes(ctl, message);
+			else if (message->type == MSG_PARTY_RESTORED)
+				party_from_world(ctl->party, message, now_ns);
 			else
 				adm_from_world(ctl->adm, message, now_ns);
 		}
@@ -316,6 +342,7 @@ void ctl_on_drain(uv_timer_t *timer)
 		ctl->ticked_ns = now_ns;
 	}
 	redis_keys_flush(ctl->keys);
+	party_tick(ctl->party, now_ns);
 	busy = flush_outboxes(ctl, &crowded) || messages;
 	counter_add(&ctl->counters[CTL_C_ROUNDS], 1);
 	counter_add(&ctl->counters[CTL_C_MESSAGES], messages);
@@ -346,8 +373,10 @@ void ctl_on_heartbeat(uv_timer_t *timer)
 	for (uint32_t batch = 0; batch < PRESENCE_BATCHES; batch++) {
 		count = adm_presence_due(
 			ctl->adm, now_ns, before_ns, due, sizeof(due) / sizeof(due[0]));
-		for (uint32_t i = 0; i < count; i++)
+		for (uint32_t i = 0; i < count; i++) {
 			redis_keys_presence_put(ctl->keys, &due[i]);
+			party_here(ctl->party, due[i].character_id);
+		}
 		if (count < sizeof(due) / sizeof(due[0]))
 			break;
 	}
@@ -358,3 +387,5 @@ const struct adm_ops ctl_adm_ops = {
 	NULL, to_dataplane, to_shard, to_world, claim, release, arrived, departed};
 
 const struct director_ops ctl_director_ops = {NULL, build, to_shard, load, orders_opened};
+
+const struct party_ops ctl_party_ops = {NULL, to_shard, to_world, find_player};

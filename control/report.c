@@ -204,6 +204,7 @@ void ctl_register(struct ctl *ctl, struct ops *ops)
 	ops_register_counters(ops, adm_counters(ctl->adm));
 	ops_register_counters(ops, director_counters(ctl->director));
 	ops_register_counters(ops, redis_link_counters(ctl->redis));
+	ops_register_counters(ops, party_counters(ctl->party));
 	ops_register_health(ops, "redis", redis_health, ctl);
 	ops_register_health(ops, "admission", admission_health, ctl);
 	for (uint32_t s = 0; s < ctl->links.shards; s++)

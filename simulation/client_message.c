@@ -327,6 +327,25 @@ static enum sim_parse parse_quest_abandon(ProtobufCAllocator *allocator, const u
 	return SIM_PARSE_OK;
 }
 
+static enum sim_parse parse_party(ProtobufCAllocator *allocator, const uint8_t *bytes,
+	uint32_t count, struct sim_client_message *out)
+{
+	const Sw__PartyRequest *request;
+
+	if (count > SIM_PARTY_BYTES_MAX)
+		return SIM_PARSE_OVERSIZE;
+	request = sw__party_request__unpack(allocator, count, bytes);
+	if (!request)
+		return SIM_PARSE_UNDECODABLE;
+	out->party.request = request->request;
+	out->party.character_id = request->character_id;
+	out->party.act = (uint32_t)request->act; /* unknown ones are refused by name */
+	if (strlen(request->name) < sizeof(out->party.name))
+		memcpy(out->party.name, request->name, strlen(request->name));
+	out->stay = request->stay;
+	return SIM_PARSE_OK;
+}
+
 typedef enum sim_parse parse_fn(ProtobufCAllocator *allocator, const uint8_t *bytes, uint32_t count,
 	struct sim_client_message *out);
 
@@ -358,6 +377,8 @@ static parse_fn *action_parser(uint8_t type)
 		return parse_dialogue_answer;
 	case SW_MSG_QUEST_ABANDON:
 		return parse_quest_abandon;
+	case SW_MSG_PARTY_REQUEST:
+		return parse_party;
 	default:
 		return NULL;
 	}

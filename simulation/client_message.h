@@ -7,6 +7,7 @@
 
 #include <stdint.h>
 
+#include "common/msg.h"
 #include "simulation/counters.h"
 
 #define SIM_PARSE_ENUM(id, name, help) SIM_PARSE_##id,
@@ -19,6 +20,7 @@ enum sim_parse { SIM_PARSE_REFUSALS(SIM_PARSE_ENUM) SIM_PARSE_OK };
 /* Longest encoding of each type that is looked at; canonical ones are far shorter. */
 #define SIM_INPUT_BYTES_MAX  256u
 #define SIM_ACTION_BYTES_MAX 32u
+#define SIM_PARTY_BYTES_MAX  96u
 #define SIM_INPUTS_MAX       8u
 
 /* What a trade's message says. */
@@ -26,6 +28,13 @@ struct sim_trade_words {
 	uint32_t id; /* TradeState.trade */
 	uint32_t kind, slot, version;
 	int64_t amount;
+};
+
+/* What a PartyRequest says. */
+struct sim_party_words {
+	uint64_t request, character_id;
+	uint32_t act;
+	char name[CHARACTER_NAME_BYTES]; /* "" also where it was too long to be one */
 };
 
 struct sim_client_message {
@@ -37,6 +46,7 @@ struct sim_client_message {
 	struct sim_trade_words trade;  /* TRADE_OFFER, TRADE_CONFIRM, TRADE_CANCEL */
 	uint32_t offer, card;          /* CARD_PICK; DIALOGUE_ANSWER: question, choice;
 					* QUEST_ABANDON: the quest */
+	struct sim_party_words party; /* PARTY_REQUEST */
 	uint32_t stay;                 /* Joined.stay, as the client names it */
 };
 

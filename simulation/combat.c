@@ -9,6 +9,7 @@
 #include "simulation/grounds.h"
 #include "simulation/loot.h"
 #include "simulation/monster.h"
+#include "simulation/party.h"
 #include "simulation/portal.h"
 #include "simulation/quest.h"
 #include "simulation/random.h"
@@ -88,7 +89,10 @@ static bool may_be_attacked(const struct sim_map *m, uint32_t slot, uint32_t tar
 {
 	if (target == slot)
 		return false;
-	return sim_is_monster(m, target) || (sim_is_player(m, target) && m->match.pvp);
+	if (sim_is_player(m, target))
+		return m->match.pvp &&
+		       (m->config.friendly_fire || !sim_party_same(m, slot, target));
+	return sim_is_monster(m, target);
 }
 
 uint32_t sim_attack(struct sim_map *m, uint32_t slot, uint32_t actor_id)
@@ -153,9 +157,8 @@ static void reward(struct sim_map *m, uint32_t slot, uint32_t killer)
 	if (owner == SIM_NONE)
 		return;
 	m->purses[owner].gold_due += gold;
-	m->purses[owner].experience_due += kind->experience;
 	sim_quests_killed(m, owner, monster->kind);
-	sim_player(m, owner)->tell |= SIM_TELL_STATUS;
+	sim_party_share(m, owner, m->entities[slot].x_mm, m->entities[slot].y_mm, kind->experience);
 }
 
 static uint32_t back_after(const struct sim_map *m, const struct sim_monster *monster)

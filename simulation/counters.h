@@ -140,6 +140,22 @@
 	X(VIEW_CHANGES,       "view_changes",       COUNTER_SUM,   "view change messages sent")                           \
 	X(RELIABLE_QUEUED,    "reliable_queued",    COUNTER_SUM,   "reliable messages that waited in the shard for a full ring") \
 	X(SCRIPT_TICKS_CUT,   "script_ticks_cut",   COUNTER_SUM,   "map ticks in which NPCs had to wait: the script budget was spent") \
+	X(PARTIES,            "parties",            COUNTER_GAUGE, "parties with somebody on the map that ticked last")   \
+	X(PARTY_REQUESTS,     "party_requests",     COUNTER_SUM,   "changes of parties asked of control")                 \
+	X(PARTY_TOO_OFTEN,    "party_refused_too_often", COUNTER_SUM, "party requests refused: too many in a short time") \
+	X(PARTY_NO_SUCH_ACT,  "party_refused_no_such_act", COUNTER_SUM, "party requests refused: no such act, or without a number") \
+	X(PARTY_HELD,         "party_refused_unavailable", COUNTER_SUM, "party requests refused: the ring to control was full") \
+	X(PARTY_ASKS,         "party_asks",         COUNTER_SUM,   "parties of players asked for, when they came or at a resync") \
+	X(PARTY_RESYNCS,      "party_resyncs",      COUNTER_SUM,   "times control had every player's party asked for")    \
+	X(PARTY_STATES,       "party_states",       COUNTER_SUM,   "states of parties taken from control")                \
+	X(PARTY_REPEATED,     "party_repeated",     COUNTER_SUM,   "... that said nothing new")                           \
+	X(PARTY_OLD,          "party_old",          COUNTER_SUM,   "... that were older than what was known")             \
+	X(PARTY_WRONG_TARGET, "party_wrong_target", COUNTER_SUM,   "words about parties for players that are not here (any more)") \
+	X(PARTY_ODD,          "party_odd",          COUNTER_SUM,   "words about parties that cannot be: our bug, or nodes with different settings") \
+	X(PARTY_LOST,         "party_lost",         COUNTER_SUM,   "words about parties that found a map's inbox full; the party is asked for again") \
+	X(PARTY_INVITES,      "party_invites",      COUNTER_SUM,   "invitations, and ends of such, told to players")      \
+	X(PARTY_LIVES,        "party_lives",        COUNTER_SUM,   "times how its members are was told to a party")       \
+	X(PARTY_SHARES,       "party_shares",       COUNTER_SUM,   "shares of a kill's experience for other members")     \
 	X(LOG_LOST,           "log_lost",           COUNTER_SUM,   "log events dropped: the log ring was full")
 
 /* The stages of a tick (R7), in order. X(id, name, help) */

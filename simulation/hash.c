@@ -163,6 +163,8 @@ uint64_t sim_hash_map(const struct sim_map *m, uint32_t part, uint32_t parts)
 				   (uint64_t)(uint8_t)m->monsters[n].dx << 8 |
 				   (uint8_t)m->monsters[n].dy);
 	h = hash_fights(h, m, part, parts);
+	h = mix(h, (uint64_t)m->parties.inbox.messages << 32 | m->parties.ask_count);
+	h = sim_party_table_hash(&m->parties.table, h, part, parts);
 	return trade_table_hash(&m->trades, h, part, parts);
 }
 

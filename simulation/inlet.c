@@ -9,6 +9,7 @@
 #include "simulation/life.h"
 #include "simulation/list.h"
 #include "simulation/match/match.h"
+#include "simulation/party.h"
 #include "simulation/quest.h"
 #include "simulation/send.h"
 #include "simulation/transfer.h"
@@ -158,6 +159,8 @@ static void from_client(struct sim_shard *s, const struct msg *message)
 		take_inputs(s, p, &parsed);
 		if (message->received)
 			time_input(s, message);
+	} else if (parsed.type == SW_MSG_PARTY_REQUEST) {
+		sim_party_request(s, m, slot, &parsed);
 	} else {
 		take_action(s, m, slot, &parsed);
 	}
@@ -272,6 +275,11 @@ static uint32_t from_control(struct sim_shard *s, const struct msg *message)
 	case MSG_INSTANCE_CLOSE:
 		instance_close(s, message);
 		break;
+	case MSG_PARTY_ANSWER:
+	case MSG_PARTY_INVITE:
+	case MSG_PARTY_STATE:
+	case MSG_PARTY_RESYNC:
+		return sim_party_from_control(s, message);
 	case MSG_SHARD_STOP:
 		s->stopping = true;
 		break;

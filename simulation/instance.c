@@ -12,6 +12,7 @@
 #include "simulation/match/match.h"
 #include "simulation/monster.h"
 #include "simulation/npc.h"
+#include "simulation/party.h"
 #include "simulation/paths.h"
 #include "simulation/random.h"
 #include "simulation/state.h"
@@ -103,6 +104,8 @@ static void lay_out_map(struct layout *l, struct sim_map *m)
 	m->coming = take(l, (size_t)m->loot_slots * sizeof(*m->coming));      /* L x 4 B */
 	m->fallen = take(l, slots * sizeof(*m->fallen));                      /* E x 4 B */
 	m->events = take(l, SIM_EVENTS_MAX * sizeof(*m->events));             /* 40 KiB */
+	/* P x (112 B + members_max x 144 B + an inbox of 128 B), and 32 KiB */
+	m->parties_memory = take(l, sim_parties_bytes(m->player_slots, m->parties.members_max));
 	m->cell_events =
 		take(l, (size_t)m->columns * m->rows * sizeof(*m->cell_events));    /* C x 8 B */
 	m->cells = take(l, ((size_t)m->columns * m->rows + 1) * sizeof(*m->cells)); /* C x 24 B */
@@ -235,6 +238,9 @@ static int fill(
 	struct layout layout = {0};
 
 	size_map(m, table->grounds->of[m->index]);
+	m->parties.members_max = table->config->party.members_max;
+	m->parties.share = table->config->party.share_experience;
+	m->parties.share_range_mm = table->config->party.share_range_m * 1000;
 	lay_out_map(&layout, m);
 	table->definitions[m->index].map_bytes = layout.used;
 	if (!instance->memory) {
@@ -250,6 +256,7 @@ static int fill(
 	lay_out_map(&layout, m);
 	fill_map(m);
 	sim_trades_init(m, table->config->simulation.trade_idle_s);
+	sim_parties_init(m, m->parties_memory);
 	return sim_npc_place(m, error, error_bytes);
 }
 

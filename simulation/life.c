@@ -11,6 +11,7 @@
 #include "simulation/list.h"
 #include "simulation/live.h"
 #include "simulation/match/match.h"
+#include "simulation/party.h"
 #include "simulation/portal.h"
 #include "simulation/quest.h"
 #include "simulation/send.h"
@@ -118,6 +119,7 @@ uint32_t sim_join_begin(struct sim_shard *s, uint64_t peer, const struct msg_pla
 		p->live = (struct msg_live){0};
 	}
 	p->input_credit = sim_live_credit(s, m, &join->live);
+	sim_party_came(m, slot);
 	p->view_max = sim_view_max(s, m, p);
 	memcpy(p->return_map, join->return_map, MAP_NAME_BYTES);
 	memcpy(p->name, join->name, CHARACTER_NAME_BYTES);
@@ -222,6 +224,7 @@ static void leave(struct sim_shard *s, struct sim_map *m, uint32_t slot)
 	}
 	sim_trade_left(m, slot, false);
 	sim_dialogue_end(m, slot);
+	sim_party_left(m, slot);
 	sim_view_forget(m, slot);
 	sim_entity_vanish(m, slot);
 	sim_count(s, SIM_LEAVES, 1);

@@ -27,6 +27,7 @@
 #include "simulation/game/game.h"
 #include "simulation/grounds.h"
 #include "simulation/outbox.h"
+#include "simulation/party/table.h"
 #include "simulation/record.h"
 #include "simulation/rules/move.h"
 #include "simulation/script/script.h"
@@ -417,6 +418,22 @@ struct sim_lay {
 	uint32_t grains, starts; /* of map->grains, map->grain_starts */
 };
 
+/* The longest PartyMemberLive: ids 11 and 6, place 12, health 12, level 6, its own head 2; and its
+ * share of the party's id. */
+#define SIM_PARTY_LIVE_BYTES 64u
+
+/* The map's parties (party.h). */
+struct sim_parties {
+	struct sim_party_table table;
+	struct sim_outbox inbox; /* messages of control, for stage 4 */
+	uint8_t *live;           /* [player_slots * members_max * SIM_PARTY_LIVE_BYTES] */
+	uint32_t *asks;          /* [player_slots]: a queue of those whose party is to be asked for */
+	uint32_t ask_head, ask_count;
+	uint32_t resync_next; /* of a resync: the next slot; player_slots: it is over */
+	uint32_t members_max, share_range_mm;
+	bool share;
+};
+
 struct sim_map {
 	struct sim_shard *shard;
 	struct config_map config;
@@ -483,6 +500,8 @@ struct sim_map {
 	uint32_t questions; /* asked: the last one's number */
 	struct trade_table trades;
 	void *trades_memory;
+	struct sim_parties parties;
+	void *parties_memory;
 	struct sim_loot *loot; /* [loot_slots] */
 	uint32_t loot_next;    /* where a free place is looked for */
 	uint32_t *coming;      /* [loot_slots]: what appears in the next stage 1 */

@@ -4,6 +4,7 @@
 #include "simulation/bag.h"
 #include "simulation/combat.h"
 #include "simulation/live.h"
+#include "simulation/party.h"
 #include "simulation/quest.h"
 #include "simulation/send.h"
 #include "simulation/view.h"
@@ -52,6 +53,8 @@ void sim_status_arrived(struct sim_shard *s, struct sim_map *m, uint32_t slot)
 	sim_quests_tell_all(m, slot);
 	if (p->appearance || m->bodies[slot].health_max != looked_like)
 		sim_view_renew(m, slot);
+	if (m->bags[slot].loads == 1)
+		sim_party_ask(m, slot);
 	sim_count(s, SIM_DETAIL_RESULTS, 1);
 }
 

@@ -8,6 +8,7 @@
 
 #include "common/commit.h"
 #include "common/config.h"
+#include "common/party.h"
 #include "common/handle.h"
 #include "common/mono.h"
 #include "common/msg_ring.h"
@@ -58,6 +59,12 @@ struct test_client {
 	uint32_t trade_items[2], trade_states;                     /* piles: own, the other's */
 	int64_t trade_gold[2];
 	uint32_t trade_ends, trade_end, trade_ended; /* reason and id of the last TradeEnded */
+	uint64_t party, party_version, party_leader; /* by the last PartyState */
+	uint32_t party_states, party_members, party_change;
+	uint64_t party_request, party_inviter;
+	uint32_t party_answers, party_result, party_invites;
+	uint32_t party_lives, party_live_members, party_live_health; /* by the last PartyLive */
+	int32_t party_live_x_mm;
 	char dialogue[600];
 	uint32_t question, choices; /* of the last Dialogue */
 	uint32_t quest_logs, quest_updates;
@@ -109,6 +116,8 @@ struct test_shard {
 	uint32_t routes, joined, left, refused, refused_reason, stopped;
 	uint64_t left_session;
 	struct msg_player_left last_left;
+	uint32_t party_asks, party_requests;
+	struct msg_party_request party_request; /* the last one, of both kinds */
 	uint32_t transfers;
 	struct msg_player_transfer transfer;   /* the last one */
 	struct msg_instance instance;          /* the last state of an instance */

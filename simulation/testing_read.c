@@ -306,6 +306,49 @@ static void read_send(struct test_shard *t, struct test_client *c, const struct 
 		sw__trade_state__free_unpacked(trade, NULL);
 		break;
 	}
+	case SW_MSG_PARTY_ANSWER: {
+		Sw__PartyAnswer *answer = sw__party_answer__unpack(NULL, count, bytes);
+
+		assert_non_null(answer);
+		c->party_answers++;
+		c->party_request = answer->request;
+		c->party_result = answer->result;
+		sw__party_answer__free_unpacked(answer, NULL);
+		break;
+	}
+	case SW_MSG_PARTY_STATE: {
+		Sw__PartyState *party = sw__party_state__unpack(NULL, count, bytes);
+
+		assert_non_null(party);
+		c->party_states++;
+		c->party = party->party;
+		c->party_version = party->version;
+		c->party_leader = party->leader;
+		c->party_members = (uint32_t)party->n_members;
+		c->party_change = party->change;
+		sw__party_state__free_unpacked(party, NULL);
+		break;
+	}
+	case SW_MSG_PARTY_INVITE: {
+		Sw__PartyInvite *invite = sw__party_invite__unpack(NULL, count, bytes);
+
+		assert_non_null(invite);
+		c->party_invites++;
+		c->party_inviter = invite->character_id;
+		sw__party_invite__free_unpacked(invite, NULL);
+		break;
+	}
+	case SW_MSG_PARTY_LIVE: {
+		Sw__PartyLive *live = sw__party_live__unpack(NULL, count, bytes);
+
+		assert_non_null(live);
+		c->party_lives++;
+		c->party_live_members = (uint32_t)live->n_members;
+		c->party_live_health = live->members[0]->health;
+		c->party_live_x_mm = live->members[0]->x_mm;
+		sw__party_live__free_unpacked(live, NULL);
+		break;
+	}
 	case SW_MSG_TRADE_ENDED: {
 		Sw__TradeEnded *ended = sw__trade_ended__unpack(NULL, count, bytes);
 
@@ -431,6 +474,13 @@ void test_read_control(struct test_shard *t)
 			case MSG_INSTANCE_STATE:
 				memcpy(&t->instance, msg_payload(m), sizeof(t->instance));
 				test_note(t, 'i');
+				break;
+			case MSG_PARTY_REQUEST:
+				memcpy(&t->party_request, msg_payload(m), sizeof(t->party_request));
+				if (t->party_request.act == PARTY_ACT_ARRIVE)
+					t->party_asks++;
+				else
+					t->party_requests++;
 				break;
 			case MSG_SHARD_STOPPED:
 				t->stopped++;

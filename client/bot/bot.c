@@ -49,6 +49,7 @@ static void on_event(void *ctx, struct swc_client *client, const struct swc_even
 	journal_event(&bot->journal, client, event, &bot->trader.deal);
 	trader_event(&bot->trader, event, partner_name(client, event));
 	quester_event(&bot->quester, event);
+	fellow_event(&bot->fellow, swc_self(client), event);
 	if (event->type == SWC_EVENT_TRADE && event->trade.phase == SWC_TRADE_UNDER_WAY)
 		journal_deal(&bot->journal, client, "under_way", &bot->trader.deal);
 	switch (event->type) {
@@ -131,6 +132,10 @@ static void on_event(void *ctx, struct swc_client *client, const struct swc_even
 	case SWC_EVENT_INVENTORY:
 	case SWC_EVENT_TRADE:
 	case SWC_EVENT_TRADE_ENDED:
+	case SWC_EVENT_PARTY:
+	case SWC_EVENT_PARTY_ANSWER:
+	case SWC_EVENT_PARTY_INVITE:
+	case SWC_EVENT_PARTY_LIVE:
 	case SWC_EVENT_CORRECTED:
 	case SWC_EVENT_WALLS_UNKNOWN:
 	case SWC_EVENT_QUESTS:
@@ -156,6 +161,7 @@ void bot_init(struct bot *bot, uint32_t index, const struct options *options,
 	walker_init(&bot->walker, options->seed, index);
 	walker_init(&bot->detour, options->seed + 1, index);
 	trader_init(&bot->trader, options->seed, index);
+	fellow_init(&bot->fellow, options->seed, index);
 }
 
 int bot_connect(struct bot *bot)
@@ -184,6 +190,7 @@ int bot_connect(struct bot *bot)
 	bot->npc_actor = 0;
 	bot->journal.line++;
 	trader_again(&bot->trader);
+	fellow_again(&bot->fellow);
 	status = swc_open(&config, &bot->client);
 	for (uint32_t i = 0; !status && i < bot->maps->count; i++)
 		status = swc_use_ground(bot->client, bot->maps->grounds[i]);
@@ -493,8 +500,25 @@ static bool wants_portal(struct bot *bot, uint64_t now_ns)
 	return bot->trip;
 }
 
+/* Beside whatever else it does. */
+static void party(struct bot *bot, uint64_t now_ns)
+{
+	uint32_t count = swc_actors(bot->client);
+	const struct swc_actor *actor;
+	struct fellow_act act;
+
+	if (!bot->options->party || !bot->detailed)
+		return;
+	actor = count ? swc_actor_at(bot->client, bot_random_below(&bot->fellow.random, count))
+		      : NULL;
+	if (fellow_step(&bot->fellow, swc_self(bot->client),
+		    actor && actor->kind == SWC_PLAYER ? actor->name : NULL, now_ns, &act))
+		swc_party(bot->client, act.request, act.act, act.character_id, act.name);
+}
+
 static void play(struct bot *bot, uint64_t now_ns, bool walk)
 {
+	party(bot, now_ns);
 	if (go_and_click(bot, now_ns) || (walk && trade(bot, now_ns)) ||
 		(walk && quest(bot, now_ns)))
 		return;
@@ -574,6 +598,8 @@ static const char *wrong(const struct bot *bot)
 	} else if (bot->closed && !bot->left_by_us) {
 		return "was disconnected";
 	}
+	if (bot->fellow.odd)
+		return "was told of its party what cannot be";
 	if (stats->reliable_lost + bot->comeback.reliable_lost)
 		return "lost reliable messages";
 	if (stats->leaves_unknown + bot->comeback.leaves_unknown)

@@ -3,6 +3,7 @@
 #define SWC_BOT_BOT_H
 
 #include "client/bot/comeback.h"
+#include "client/bot/fellow.h"
 #include "client/bot/journal.h"
 #include "client/bot/maps.h"
 #include "client/bot/options.h"
@@ -49,6 +50,7 @@ struct bot {
 	struct quester quester;
 	/* trading, and coming again */
 	struct trader trader;
+	struct fellow fellow;
 	struct journal_line journal;
 	struct comeback comeback;
 	uint64_t trip_ns; /* when it turns from staying to travelling, or back */

@@ -252,6 +252,11 @@ static bool judge(struct crowd *crowd)
 			(unsigned long long)totals.leaves, options->expect_leaves);
 		well = false;
 	}
+	if (totals.parties < options->expect_parties) {
+		fprintf(stderr, "stormweir-bot: %llu times a bot came into a party, %u expected\n",
+			(unsigned long long)totals.parties, options->expect_parties);
+		well = false;
+	}
 	if (totals.trades < options->expect_trades) {
 		fprintf(stderr, "stormweir-bot: %llu trades were carried out, %u expected\n",
 			(unsigned long long)totals.trades, options->expect_trades);

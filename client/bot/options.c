@@ -24,6 +24,8 @@
 		"each bot must have done so many quests in the end")                               \
 	X("expect-trades", expect_trades, 0, UINT32_MAX,                                           \
 		"all together must carry out so many trades")                                      \
+	X("expect-parties", expect_parties, 0, UINT32_MAX,                                         \
+		"all together must come into parties so often")                                    \
 	X("returns", returns, 0, 10000,                                                            \
 		"each comes again so often: line i + k x bots of the tickets is bot i's k-th (0)") \
 	X("expect-leaves", expect_leaves, 0, UINT32_MAX, "all together must see so many go")       \
@@ -56,6 +58,7 @@
 	X("show", show, "draw the map around the first bot")                                       \
 	X("trade", trade, "trade with players near: fairly, unfairly, and breaking off")           \
 	X("quests", quests, "click all NPCs in turn, choose the first answer, fight for quests")   \
+	X("party", party, "make and change parties with players near")                             \
 	X("fight", fight, "attack monsters near, and pick up what lies near")                      \
 	X("checksum", checksum, "ENet's CRC-32, if the server has it on")
 

@@ -17,6 +17,7 @@ void report_totals(const struct bot *bots, uint32_t count, struct totals *totals
 
 		totals->well += bot_well(bot, why, sizeof(why));
 		totals->trades += bot->trader.ended[SWC_TRADE_DONE];
+		totals->parties += bot->fellow.joined;
 		if (!bot->client)
 			continue;
 		stats = swc_stats(bot->client);
@@ -54,6 +55,14 @@ static json_t *named(const uint64_t counts[TRADER_NAMES_MAX], const char *(*name
 		if (counts[i])
 			json_object_set_new(json, name(i), json_integer(N(counts[i])));
 	return json;
+}
+
+static json_t *party_json(const struct fellow *fellow)
+{
+	return json_pack("{s:i, s:i, s:i, s:i, s:i, s:i, s:i}", "joined", (int)fellow->joined,
+		"asked", (int)fellow->asked, "answers", (int)fellow->answers, "done",
+		(int)fellow->results[0], "states", (int)fellow->told, "lives", (int)fellow->lives,
+		"odd", (int)fellow->odd);
 }
 
 static json_t *trades_json(const struct trader *trader)
@@ -140,6 +149,8 @@ static json_t *bot_json(const struct bot *bot)
 	}
 	if (bot->options->trade)
 		json_object_set_new(json, "trades", trades_json(&bot->trader));
+	if (bot->options->party)
+		json_object_set_new(json, "party", party_json(&bot->fellow));
 	if (bot->options->returns)
 		json_object_set_new(json, "comebacks", comebacks_json(&bot->comeback));
 	if (bot->has_dialogue)

@@ -8,7 +8,7 @@ struct totals {
 	uint32_t bots, well, connected, joined, playing, closed, refused;
 	uint32_t unconfirmed; /* leaves that the server did not acknowledge in 5 s */
 	uint64_t updates, entity_states, enters, leaves, reliable_lost, corrections, unreadable,
-		inputs, trades;
+		inputs, trades, parties;
 	uint64_t rtt_ms_sum;
 };
 

@@ -172,6 +172,16 @@ bool adm_kick(struct adm *adm, uint64_t session, uint64_t now_ns);
 uint32_t adm_presence_due(struct adm *adm, uint64_t now_ns, uint64_t before_ns,
 	struct adm_presence *out, uint32_t max);
 
+/* Where a character plays. */
+struct adm_seat {
+	uint64_t session, peer, generation; /* generation as in adm_presence */
+	uint32_t shard;
+	char name[CHARACTER_NAME_BYTES];
+};
+
+/* Whether a shard of this node has the character's player, or is to get it. */
+bool adm_seat_of(const struct adm *adm, uint64_t character_id, struct adm_seat *out);
+
 /* Any thread may read it while adm lives: group "admission". */
 const struct counter_set *adm_counters(const struct adm *adm);
 

@@ -174,6 +174,21 @@ struct adm_presence adm_presence_of(const struct session *session)
 		session_handle(session), session->ticket.character_id, session->epoch};
 }
 
+bool adm_seat_of(const struct adm *adm, uint64_t character_id, struct adm_seat *out)
+{
+	const struct session *session =
+		session_by_character((struct session_table *)&adm->table, character_id);
+
+	if (!session || (session->state != SESSION_JOINING && session->state != SESSION_IN))
+		return false;
+	*out = (struct adm_seat){.session = session_handle(session),
+		.peer = session->peer,
+		.generation = session->epoch,
+		.shard = session->shard};
+	memcpy(out->name, session->name, sizeof(out->name));
+	return true;
+}
+
 void adm_depart(struct adm *adm, struct session *session)
 {
 	struct adm_presence was = adm_presence_of(session);

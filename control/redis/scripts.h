@@ -10,7 +10,8 @@
 #define REDIS_SCRIPTS(X)                                                                           \
 	X(TICKET_RELEASE, ticket_release)                                                          \
 	X(PRESENCE_PUT, presence_put)                                                              \
-	X(PRESENCE_DROP, presence_drop)
+	X(PRESENCE_DROP, presence_drop)                                                            \
+	X(PARTY_STEP, party_step)
 
 #define REDIS_SCRIPT_ENUM(id, file) REDIS_SCRIPT_##id,
 enum redis_script { REDIS_SCRIPTS(REDIS_SCRIPT_ENUM) REDIS_SCRIPT_COUNT };

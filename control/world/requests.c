@@ -294,6 +294,10 @@ void requests_on_result(void *context, uint64_t tag, enum pg_outcome outcome,
 		audits_on_result(world, outcome, results, count);
 		return;
 	}
+	if (tag & PARTIES_TAG) {
+		parties_on_result(world, tag, outcome, results, count);
+		return;
+	}
 	r = &world->requests[tag];
 	r->under_way = false;
 	if (r->answered) {

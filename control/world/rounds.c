@@ -29,6 +29,11 @@ static void handle(struct world *world, uint32_t source, const struct msg *messa
 		requests_take(world, source, message, now_ns);
 	else if (takes(message, MSG_CHARACTER_LOAD, sizeof(struct msg_character_load)))
 		requests_take(world, source, message, now_ns);
+	else if (message->type == MSG_PARTY_SAVE &&
+		 message->payload_bytes >= sizeof(struct msg_party_save))
+		parties_take(world, message);
+	else if (takes(message, MSG_PARTY_RESTORE, sizeof(struct msg_party_restore)))
+		parties_restore(world, message, now_ns);
 	else if (takes(message, MSG_WORLD_FLUSH, 0))
 		flush_take(world, now_ns);
 	else if (message->type == MSG_AUDIT)
@@ -113,6 +118,7 @@ void rounds_on_timer(uv_timer_t *timer)
 	saves_pump(world, now_ns);
 	commits_pump(world, now_ns);
 	audits_pump(world, now_ns);
+	parties_pump(world, now_ns);
 	set_pace(world, traffic || stalled);
 }
 

@@ -138,6 +138,7 @@ void flush_take(struct world *world, uint64_t now_ns)
 	pg_link_hurry(world->links[LINK_COMMITS_INDEX]);
 	saves_pump(world, now_ns);
 	commits_pump(world, now_ns);
+	parties_pump(world, now_ns);
 	flush_check(world, now_ns);
 }
 
@@ -190,14 +191,17 @@ void flush_check(struct world *world, uint64_t now_ns)
 	unsettled = commit_table_unsettled(world->commits, world->flush_commits, NULL, 0);
 	for (uint32_t s = 1; world->flush_stalled && s < world->source_count; s++)
 		unsaved += (msg_ring_used(world->sources[s].in) + 1) / 2; /* a save has two slots */
-	if ((unsaved > 0 || unsettled > 0 || world->flush_stalled) &&
+	if ((unsaved > 0 || unsettled > 0 || world->parties.count > 0 || world->flush_stalled) &&
 		now_ns < world->flush_deadline_ns)
 		return;
 	if (unsaved)
 		name_unsaved(world, unsaved);
 	if (unsettled)
 		commits_name_unsettled(world);
-	world->flushed_unsaved = unsaved + unsettled;
+	if (world->parties.count)
+		sw_log(SW_LOG_ERROR, "world", "%u changes of parties were not written down in time",
+			world->parties.count);
+	world->flushed_unsaved = unsaved + unsettled + world->parties.count;
 	world->flushed_owed += world->flushes;
 	world->flushes = 0;
 	rounds_owed(world);

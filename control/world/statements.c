@@ -52,6 +52,25 @@ const struct pg_prepared statements_requests[STATEMENTS_REQUESTS] = {
 		"AND c.character_id = p.character_id))) RETURNING 1) "
 		"SELECT (SELECT count(*) FROM page), (SELECT count(*) FROM gone), "
 		"(SELECT request FROM page ORDER BY request DESC LIMIT 1)"},
+	/* Parties (parties.c). A batch may have several versions of one: the greatest is kept. The
+	 * same version again only says that the party is still there. */
+	{"save_parties",
+		"INSERT INTO party (realm_id, party_id, version, state, expires_at) "
+		"SELECT DISTINCT ON (realm_id, party_id) realm_id, party_id, version, state, "
+		"now() + keep_s * interval '1 second' "
+		"FROM unnest($1::int4[], $2::int8[], $3::int8[], $4::text[], $5::int4[]) "
+		"AS u (realm_id, party_id, version, state, keep_s) "
+		"ORDER BY realm_id, party_id, version DESC "
+		"ON CONFLICT (realm_id, party_id) DO UPDATE SET version = excluded.version, "
+		"state = excluded.state, expires_at = excluded.expires_at "
+		"WHERE party.version <= excluded.version"},
+	{"party_epoch", "INSERT INTO party_epoch (realm_id, epoch) VALUES ($1::int4, 1) "
+			"ON CONFLICT (realm_id) DO UPDATE SET epoch = party_epoch.epoch + 1 "
+			"RETURNING epoch"},
+	{"read_parties", "SELECT party_id, version, state FROM party WHERE realm_id = $1::int4 "
+			 "AND version < $2::int8 AND state <> '' AND expires_at > now() "
+			 "ORDER BY version DESC LIMIT $3::int4"},
+	{"prune_parties", "DELETE FROM party WHERE realm_id = $1::int4 AND expires_at < now()"},
 };
 
 /* Locks the rows in id order (two nodes never wait for each other in a circle), then compares the

@@ -90,6 +90,7 @@ static void requests_up(void *context)
 
 	link_up(end->world, end->index);
 	requests_pump(end->world, mono_ns());
+	parties_pump(end->world, mono_ns());
 }
 
 static void requests_down(void *context, enum pg_fault fault, const char *message)
@@ -145,8 +146,10 @@ static void on_tick(uv_timer_t *timer)
 	commits_pump(world, now_ns);
 	audits_pump(world, now_ns);
 	prune_pump(world, now_ns);
+	parties_pump(world, now_ns);
 	flush_check(world, now_ns);
 	counter_put(&world->values[WORLD_SAVES_PENDING], save_table_used(world->saves));
+	counter_put(&world->values[WORLD_PARTIES_PENDING], world->parties.count);
 	counter_put(&world->values[WORLD_COMMITS_PENDING], commit_table_pending(world->commits));
 	atomic_store_explicit(
 		&world->commits_full, shard_without_place(world), memory_order_relaxed);
@@ -247,6 +250,8 @@ static bool make_links(struct world *world)
  *             a commit
  *   encoder   commit_encoder_bytes(commits_per_batch, COMMIT_BATCH_OPS times that): 500 bytes a
  *             commit of a batch
+ *   parties   PARTIES_PENDING_MAX * 48 bytes, their texts as they come, about 300 bytes each; a batch of
+ *             PARTIES_BATCH * 8 KiB
  *   requests  (1 + shards) * SOURCE_REQUESTS * sizeof(struct request)
  *   answers   of details that wait for a full ring, at most MSG_DETAIL_BYTES_MAX (6 KiB) for each
  *             of those requests: taken when it happens */
@@ -279,7 +284,7 @@ static bool make_memory(struct world *world, const struct world_links *links)
 		.desc = DESCRIPTIONS,
 		.values = world->values};
 	if (!world->saves || !world->encoder || !world->commits || !world->commit_encoder ||
-		!world->requests)
+		!world->requests || !parties_init(&world->parties))
 		return false;
 	requests_init(world);
 	return true;
@@ -296,6 +301,7 @@ static void free_all(struct world *world)
 	for (uint32_t i = 0; world->requests && i < world->source_count * SOURCE_REQUESTS; i++)
 		free(world->requests[i].large);
 	free(world->requests);
+	parties_fini(&world->parties);
 	free(world);
 }
 

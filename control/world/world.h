@@ -35,6 +35,9 @@
  * control. No answer. On the disk (journal.h, ops.journal) when it has been taken, and from there
  * into ops_audit_log, once, also after a crash or an outage. MSG_WRITES_QUERY    from control.
  * Answered at once with what of a character is not in PostgreSQL.
+ *   MSG_PARTY_SAVE      from control (common/party.h). No answer. Written behind, in batches; of a
+ *       party the greatest version stays, so it may be written twice and by two nodes.
+ *   MSG_PARTY_RESTORE   from control. Answered with MSG_PARTY_RESTORED, when what waited is written.
  *
  * Order between rings. A shard pushes a leaving save before it tells control that the player left,
  * and control pushes the next load after that. So each round takes control's messages out first,
@@ -104,11 +107,16 @@
 	X(AUDITS_WRITTEN, "audits_written", COUNTER_SUM, "... of them, and of those found in ops.journal, written into ops_audit_log") \
 	X(AUDITS_LOST, "audits_lost", COUNTER_SUM, "... of them neither in ops.journal nor in PostgreSQL; the log has them") \
 	X(RECORDS_PRUNED, "commit_records_pruned", COUNTER_SUM, "records of finished commits taken away: no repeat of them can have an effect any more") \
+	X(PARTIES_TAKEN, "parties_taken", COUNTER_SUM, "changed parties taken from control, to be written down") \
+	X(PARTIES_SAVED, "parties_saved", COUNTER_SUM, "changed parties written down")             \
+	X(PARTIES_DROPPED, "parties_dropped", COUNTER_SUM, "changed parties not written down: 8,192 wait, or no memory") \
+	X(PARTIES_INVALID, "parties_invalid", COUNTER_SUM, "changed parties refused: they cannot be read, or PostgreSQL does not take them; our bug") \
 	X(LINKS_LOST, "links_lost", COUNTER_SUM, "connections to PostgreSQL lost, and attempts that failed") \
 	X(ANSWERS_DELAYED, "answers_delayed", COUNTER_SUM, "answers that waited because the ring to their receiver was full") \
 	X(ROUNDS_STALLED, "rounds_stalled", COUNTER_SUM, "rounds in which a ring was left standing: too many answers or saves wait") \
 	X(MESSAGES_UNKNOWN, "messages_unknown", COUNTER_SUM, "messages of a type or size that does not belong here; our bug") \
 	X(SAVES_PENDING, "saves_pending", COUNTER_GAUGE, "characters whose save is not committed")  \
+	X(PARTIES_PENDING, "parties_pending", COUNTER_GAUGE, "changed parties that are not written down") \
 	X(COMMITS_PENDING, "commits_pending", COUNTER_GAUGE, "commits without a result")           \
 	X(AUDITS_WAITING, "audits_waiting", COUNTER_GAUGE, "records in ops.journal that are not in PostgreSQL") \
 	X(LINKS_READY, "links_ready", COUNTER_GAUGE, "connections to PostgreSQL that are ready, of 2 and postgres.commit_links")

@@ -7,6 +7,7 @@
  *   commits.c      batches of commits, their answers
  *   audits.c       what operators did, through journal.c
  *   prune.c        records of old commits go
+ *   parties.c      parties written down, and read again
  *   batch.c        what both do when a batch fails
  *   statements.c, commit_statement.c   the SQL, its parameters and results */
 #ifndef SW_CONTROL_WORLD_WORLD_INTERNAL_H
@@ -16,6 +17,7 @@
 #include <sys/queue.h>
 #include <uv.h>
 
+#include "common/party.h"
 #include "control/world/batch.h"
 #include "control/world/commit_statement.h"
 #include "control/world/commit_table.h"
@@ -87,6 +89,37 @@ struct link_end {
 	char name[16];
 };
 
+/* Of the requests link: what is not a request's place. */
+#define PARTIES_TAG         (1ull << 63)
+#define PARTIES_PENDING_MAX 8192u /* changed parties that wait; more are dropped */
+#define PARTIES_BATCH       64u
+
+struct party_row {
+	struct msg_party_save save;
+	char *text;
+};
+
+/* An answer that waits for the ring to control. */
+struct party_owed {
+	struct party_owed *next;
+	struct msg message[] __attribute__((aligned(MSG_SLOT_BYTES)));
+};
+
+enum parties_restoring { PARTIES_IDLE, PARTIES_EPOCH, PARTIES_READ };
+
+struct parties {
+	struct party_row *rows; /* [PARTIES_PENDING_MAX]: a queue */
+	uint32_t head, count, in_flight;
+	uint8_t *columns; /* a batch, encoded */
+	struct batch batch;
+	enum parties_restoring restoring;
+	struct msg_party_restore restore;
+	uint32_t serial; /* of the restore, in its tags */
+	bool restore_asked;
+	uint64_t restore_by_ns, prune_ns;
+	struct party_owed *owed, *owed_last;
+};
+
 struct world {
 	const struct sw_config *config;
 	struct pg_target target;
@@ -130,6 +163,7 @@ struct world {
 	struct journal journal;
 	bool audit_under_way; /* the journal's first record */
 	uint64_t audit_retry_ns;
+	struct parties parties;
 
 	uint32_t flushes;      /* answers that are due when flush_sequence is settled */
 	uint32_t flushed_owed; /* answers whose ring is full */
@@ -215,6 +249,15 @@ void audits_pump(struct world *world, uint64_t now_ns);
 void audits_on_result(
 	struct world *world, enum pg_outcome outcome, PGresult *const *results, uint32_t count);
 void audits_writes_query(struct world *world, const struct msg *message);
+/* parties.c */
+bool parties_init(struct parties *parties);
+void parties_fini(struct parties *parties);
+void parties_take(struct world *world, const struct msg *message);
+void parties_restore(struct world *world, const struct msg *message, uint64_t now_ns);
+void parties_pump(struct world *world, uint64_t now_ns);
+void parties_owed(struct world *world);
+void parties_on_result(struct world *world, uint64_t tag, enum pg_outcome outcome,
+	PGresult *const *results, uint32_t count);
 
 /* saves.c */
 void flush_take(struct world *world, uint64_t now_ns);

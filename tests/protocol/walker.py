@@ -42,7 +42,8 @@ class Client:
         self.action_refused = []
         self.blows = 0
         self.inventory = None
-        self.match, self.cards = None, None
+        self.match, self.cards, self.quests = None, None, None
+        self.party, self.party_live, self.party_answers, self.party_invites = None, None, {}, []
         self.view = {}
         self.view_sequence = 0
         self.view_of_last_stay = False
@@ -170,6 +171,21 @@ class Client:
 
     def on_Inventory(self, got):
         self.inventory = {stack["slot"]: stack for stack in got["stacks"]}
+
+    def on_QuestLog(self, got):
+        self.quests = got
+
+    def on_PartyState(self, got):
+        self.party = got if got["party"] else None
+
+    def on_PartyAnswer(self, got):
+        self.party_answers[got["request"]] = got["result"]
+
+    def on_PartyInvite(self, got):
+        self.party_invites.append(got)
+
+    def on_PartyLive(self, got):
+        self.party_live = got
 
     def on_MatchState(self, got):
         self.match = got
