@@ -12,7 +12,7 @@ out=$build/bench/W8
 	echo "W8: $program is missing: ./dev build release" >&2
 	exit 1
 }
-SW_PGBENCH=${SW_PGBENCH:-$(services_postgres_bin)/pgbench}
+SW_PGBENCH=$(services_postgres_bin)/pgbench
 export SW_PGBENCH
 mkdir -p "$out"
 commit=$(git -C "$here" rev-parse --short HEAD 2>/dev/null || echo unknown)
