@@ -23,7 +23,7 @@ END {
 	step = 1000
 	while (step * 8 < players_max) step *= step ~ /^2/ ? 2.5 : 2
 	players_max = players_max ? players_max * 1.05 : 1
-	printf "<svg xmlns='http://www.w3.org/2000/svg' width='760' height='%d' font-family='sans-serif' font-size='12'>\n", 380 + stages * 22
+	printf "<svg xmlns='http://www.w3.org/2000/svg' width='820' height='%d' font-family='sans-serif' font-size='12'>\n", 380 + stages * 22
 	printf "<rect width='100%%' height='100%%' fill='white'/>\n"
 	text(80, 24, "W3: one map, milliseconds of a tick (p50 small, p99 large; hollow: not held)")
 	for (ms = 0; ms <= 50; ms += 10) { line(80, y(ms), 640, y(ms), "#dddddd", ""); text(52, y(ms) + 4, ms, "") }
