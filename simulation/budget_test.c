@@ -166,6 +166,31 @@ static void an_overrun_is_in_the_metrics(void **state)
 	test_end(&t);
 }
 
+/* Whose fault it was that ticks were skipped: the map's own last tick's, or somebody else's. */
+static void a_skip_has_a_cause(void **state)
+{
+	struct instance_gauges *gauges;
+	struct test_shard t;
+
+	(void)state;
+	test_init(&t, 300, 10);
+	test_start(&t, 1);
+	test_run(&t, 200);
+	gauges = t.shard->maps[0]->gauges;
+	counter_put(&gauges->tick_ns, t.shard->maps[0]->period_ns); /* just in time */
+	t.now_ns += NS_PER_S;
+	test_run(&t, 1);
+	assert_true(test_counter(&t, SIM_TICKS_SKIPPED) >= 10);
+	assert_int_equal(
+		test_counter(&t, SIM_TICKS_SKIPPED_OTHERS), test_counter(&t, SIM_TICKS_SKIPPED));
+	counter_put(&gauges->tick_ns, t.shard->maps[0]->period_ns + 1);
+	t.now_ns += NS_PER_S;
+	test_run(&t, 1);
+	assert_int_equal(2 * test_counter(&t, SIM_TICKS_SKIPPED_OTHERS),
+		test_counter(&t, SIM_TICKS_SKIPPED));
+	test_end(&t);
+}
+
 /* ---- overload ---- */
 
 /* Steps whose slices take so long that the 20 Hz map needs more than its period; the clock is ours,
@@ -264,6 +289,7 @@ int main(void)
 		cmocka_unit_test(lazy_joins_are_capped),
 		cmocka_unit_test(the_longest_stage_is_to_blame),
 		cmocka_unit_test(an_overrun_is_in_the_metrics),
+		cmocka_unit_test(a_skip_has_a_cause),
 		cmocka_unit_test(overload_is_each_maps_own),
 	};
 

@@ -269,6 +269,31 @@ static void the_hottest_goes_first_and_one_at_a_time(void **state)
 	director_free(director);
 }
 
+/* Placement counts what is on a shard, not what ever was. */
+static void what_has_ended_weighs_nothing(void **state)
+{
+	uint32_t id;
+
+	(void)state;
+	begin();
+	loads[1].load_permille = 900; /* the meadows go elsewhere, as the cave does */
+	all_built();
+	for (uint32_t i = 0; i < 5; i++) {
+		loads[0].load_permille = loads[2].load_permille = 900;
+		loads[1].load_permille = 0;
+		id = open_one(ARENA, DIRECTOR_REFUSED_NONE);
+		assert_int_equal(status_of(id).shard, 1);
+		assert_int_equal(director_close(director, id), DIRECTOR_REFUSED_NONE);
+		says(id, INSTANCE_ENDED);
+		all_built();
+	}
+	/* All as busy: the one with fewest, and on shard 1 there is none. */
+	loads[0].load_permille = loads[1].load_permille = loads[2].load_permille = 0;
+	id = open_one(ARENA, DIRECTOR_REFUSED_NONE);
+	assert_int_equal(status_of(id).shard, 1);
+	director_free(director);
+}
+
 static uint64_t next_random(uint64_t *seed)
 {
 	uint64_t z = (*seed += 0x9e3779b97f4a7c15ull);
@@ -365,6 +390,7 @@ int main(void)
 		cmocka_unit_test(a_quarter_of_an_instance_is_the_measure),
 		cmocka_unit_test(the_last_one_stays),
 		cmocka_unit_test(the_hottest_goes_first_and_one_at_a_time),
+		cmocka_unit_test(what_has_ended_weighs_nothing),
 		cmocka_unit_test(any_run_of_orders_keeps_the_rules),
 	};
 
