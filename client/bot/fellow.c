@@ -51,7 +51,7 @@ static void answered(struct fellow *fellow, const struct swc_event *event)
 	if (!fellow->answered)
 		fellow->result = result;
 	else
-		fellow->odd += result != fellow->result;
+		fellow->differing += result != fellow->result;
 	fellow->answered = true;
 }
 

@@ -26,10 +26,11 @@ struct fellow {
 	uint32_t result; /* of the first answer */
 	/* counted */
 	uint32_t asked, answers, results[FELLOW_RESULTS_MAX];
-	uint32_t joined; /* times it came into a party */
-	uint32_t told;   /* PARTY events */
-	uint32_t lives;  /* PARTY_LIVE events */
-	uint32_t odd;    /* states it is not in, or that go back; answers to a repeat that differ */
+	uint32_t joined;    /* times it came into a party */
+	uint32_t told;      /* PARTY events */
+	uint32_t lives;     /* PARTY_LIVE events */
+	uint32_t odd;       /* states it is not in, or that go back */
+	uint32_t differing; /* answers to a repeat that are not the first one's: Redis was lost */
 };
 
 /* What it asks for now: swc_party's arguments. */

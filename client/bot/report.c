@@ -59,10 +59,10 @@ static json_t *named(const uint64_t counts[TRADER_NAMES_MAX], const char *(*name
 
 static json_t *party_json(const struct fellow *fellow)
 {
-	return json_pack("{s:i, s:i, s:i, s:i, s:i, s:i, s:i}", "joined", (int)fellow->joined,
-		"asked", (int)fellow->asked, "answers", (int)fellow->answers, "done",
-		(int)fellow->results[0], "states", (int)fellow->told, "lives", (int)fellow->lives,
-		"odd", (int)fellow->odd);
+	return json_pack("{s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i}", "differing",
+		(int)fellow->differing, "joined", (int)fellow->joined, "asked", (int)fellow->asked,
+		"answers", (int)fellow->answers, "done", (int)fellow->results[0], "states",
+		(int)fellow->told, "lives", (int)fellow->lives, "odd", (int)fellow->odd);
 }
 
 static json_t *trades_json(const struct trader *trader)
