@@ -118,6 +118,7 @@ static void lay_out_map(struct layout *l, struct sim_map *m)
 	m->grains = take(l, (slots / SIM_GRAIN_MIN + 1) * sizeof(*m->grains));  /* E x 0.5 B */
 	m->grain_starts =
 		take(l, sim_grain_starts_max(m->slots) * sizeof(*m->grain_starts)); /* E x 8.3 B */
+	m->marks = take(l, m->known_words * sizeof(*m->marks));                     /* E / 8 B */
 	m->laid = take(l, slots * sizeof(*m->laid));                                /* E x 16 B */
 	m->fresh = take(l, slots * sizeof(*m->fresh));                              /* E x 16 B */
 	m->actions = take(l, (size_t)m->actions_max * sizeof(*m->actions));         /* 2 P x 16 B */

@@ -71,7 +71,12 @@ bool sim_stage_flush(struct sim_shard *s, struct sim_map *m, struct sim_slice *s
 		if (slice->left <= 0 || !flush_may_go(m, slice->now_ns))
 			return false;
 		sim_prefetch_player(m, m->cursor);
-		slot = m->order[m->cursor++];
+		slot = m->order[m->cursor];
+		/* Those next to one in a crowd read what is told again of their known set, too. */
+		if (sim_player(m, slot)->crowded)
+			__builtin_prefetch(sim_known(m, sim_ahead(m, m->cursor)) +
+					   m->beat % m->classes * m->class_words);
+		m->cursor++;
 		sim_player(m, slot)->refusals = 0;
 		if (sim_player(m, slot)->leave_wanted)
 			continue;

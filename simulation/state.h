@@ -191,8 +191,8 @@ struct sim_player {
 	uint32_t question;      /* that it waits for; 0: for none */
 	uint32_t question_beat; /* ... until then */
 	uint8_t choices;
-	bool keeping;  /* a handler's commit is under way */
-	uint32_t stay; /* of the session on maps, from 0; clients name it in what they send */
+	bool keeping;        /* a handler's commit is under way */
+	uint32_t stay;       /* of the session on maps, from 0; clients name it in what they send */
 	uint32_t lacks_more; /* health that it lacks beyond what its body shows, until the details
 				are there */
 	struct msg_live live, return_live; /* as it came; as it goes home from a room */
@@ -454,9 +454,10 @@ struct sim_map {
 	uint32_t players;              /* joining, present */
 	uint64_t random;
 	uint64_t period_ns, due_ns;
-	uint32_t tick;    /* the client's tick number: counts skipped ones too */
-	uint32_t beat;    /* ticks run */
-	uint32_t skipped; /* before the running tick */
+	uint32_t tick;       /* the client's tick number: counts skipped ones too */
+	uint32_t beat;       /* ticks run */
+	uint32_t looks_beat; /* when somebody's looks arrived last */
+	uint32_t skipped;    /* before the running tick */
 
 	/* the running tick */
 	bool running;
@@ -520,6 +521,7 @@ struct sim_map {
 	uint32_t *open_cells;       /* [columns * rows]: players in it who are not crowded */
 	struct sim_grain *grains;   /* [slots / SIM_GRAIN_MIN + 1] */
 	uint32_t *grain_starts;     /* [2 * (slots + slots / SIM_GRAIN_MIN + 2)] */
+	uint64_t *marks;            /* [known_words]: scratch of a comparison */
 	struct sim_laid *laid;      /* [slots]: who is on the map, by cell and sub-cell */
 	struct sim_laid *fresh;     /* [slots]: of those the ones that changed lately */
 	struct sim_action *actions; /* [actions_max] */
@@ -663,10 +665,14 @@ static inline bool sim_knows(const struct sim_map *m, uint32_t observer, uint32_
 }
 
 /* Players are walked in cell order, so their records come from anywhere: fetch one a few ahead. */
+static inline uint32_t sim_ahead(const struct sim_map *m, uint32_t at)
+{
+	return m->order[at + 4 < m->order_count ? at + 4 : at];
+}
+
 static inline void sim_prefetch_player(const struct sim_map *m, uint32_t at)
 {
-	const char *p =
-		(const char *)&m->players_table[m->order[at + 4 < m->order_count ? at + 4 : at]];
+	const char *p = (const char *)&m->players_table[sim_ahead(m, at)];
 
 	__builtin_prefetch(p);
 	__builtin_prefetch(p + 64);

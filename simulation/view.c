@@ -63,7 +63,7 @@ void sim_view_renew(struct sim_map *m, uint32_t slot)
 {
 	struct sim_window window = sim_window_of(m, m->entities[slot].cell);
 
-	m->entities[slot].looks_beat = m->beat;
+	m->entities[slot].looks_beat = m->looks_beat = m->beat;
 	for (uint32_t row = window.row0; row <= window.row1; row++) {
 		for (uint32_t column = window.column0; column <= window.column1; column++) {
 			uint32_t at = row * m->columns + column;
@@ -191,6 +191,7 @@ static void tell_looks(struct sim_map *m, uint32_t observer, struct change *c)
 
 /* Who is near and not in view yet, the nearest first when sorted. */
 struct newcomers {
+	uint32_t marked; /* who is known and in a bucket below has a mark in map->marks */
 	uint32_t count;
 	uint32_t slot[NEW_MAX];
 	uint8_t bucket[NEW_MAX];
@@ -198,8 +199,9 @@ struct newcomers {
 	uint32_t order[NEW_MAX];
 };
 
-/* Counts a run's entities in buckets [low, high) by distance, and notes the newcomers. */
-static void count_run(const struct sim_map *m, uint32_t observer, const struct sim_laid *e,
+/* Counts a run's entities in buckets [low, high) by distance, notes the newcomers, and marks the
+ * known ones nearer than new->marked. */
+static void count_run(struct sim_map *m, uint32_t observer, const struct sim_laid *e,
 	uint32_t count, uint32_t low, uint32_t high, uint32_t *all, struct newcomers *new)
 {
 	const struct sim_entity *self = &m->entities[observer];
@@ -211,7 +213,12 @@ static void count_run(const struct sim_map *m, uint32_t observer, const struct s
 		if (bucket - low >= high - low || e->slot == observer)
 			continue;
 		all[bucket]++;
-		if (known[e->known_bit / 64] >> e->known_bit % 64 & 1 || new->count == NEW_MAX)
+		if (known[e->known_bit / 64] >> e->known_bit % 64 & 1) {
+			m->marks[e->known_bit / 64] |= (uint64_t)(bucket < new->marked)
+						       << e->known_bit % 64;
+			continue;
+		}
+		if (new->count == NEW_MAX)
 			continue;
 		new->slot[new->count] = e->slot;
 		new->bucket[new->count++] = (uint8_t)bucket;
@@ -235,8 +242,10 @@ static uint32_t look_around(struct sim_map *m, uint32_t observer, const struct s
 		high = sim_grain_guess(m, window, self->cell, view_max + 1, false);
 	else if (high > SIM_BUCKETS)
 		high = SIM_BUCKETS;
+	new->marked = within ? within - 1 : 0;
 	new->count = within = 0;
 	memset(new->starts, 0, sizeof(new->starts));
+	memset(m->marks, 0, m->known_words * sizeof(*m->marks));
 	while (low < SIM_BUCKETS && sum <= view_max && left) {
 		uint32_t run_count, count;
 
@@ -284,18 +293,21 @@ static uint32_t sort_newcomers(struct newcomers *new, uint32_t within)
 	return near;
 }
 
-/* Leaves of known entities that are out of the window, or too far. */
+/* Leaves of known entities that are out of the window, or too far. Most are marked as near: cold
+ * memory that need not be read. */
 static bool rescan_leaves(struct sim_map *m, uint32_t observer, const struct sim_window *window,
-	uint32_t within, uint32_t newcomers, struct change *c)
+	uint32_t within, uint32_t newcomers, uint32_t marked, struct change *c)
 {
 	const struct sim_player *p = sim_player(m, observer);
 	const struct sim_entity *self = &m->entities[observer];
 	uint64_t *known = sim_known(m, observer);
+	uint64_t near = marked <= within ? UINT64_MAX : 0; /* whether marks say who stays */
 
 	for (uint32_t w = 0; w < m->known_words; w++) {
-		uint32_t first = sim_known_first(m, w);
+		uint64_t bits = known[w] & ~(m->marks[w] & near);
+		uint32_t first = bits ? sim_known_first(m, w) : 0;
 
-		for (uint64_t bits = known[w]; bits; bits &= bits - 1) {
+		for (; bits; bits &= bits - 1) {
 			uint32_t slot = first + (uint32_t)__builtin_ctzll(bits) * m->classes;
 			const struct sim_entity *e = &m->entities[slot];
 
@@ -340,7 +352,7 @@ static uint32_t rescan(
 	p->pending_count = 0;
 	looked = look_around(m, observer, window, &new);
 	near = sort_newcomers(&new, p->within);
-	p->rescan = !(rescan_leaves(m, observer, window, p->within, near, c) &&
+	p->rescan = !(rescan_leaves(m, observer, window, p->within, near, new.marked, c) &&
 		      rescan_enters(m, observer, p->within, &new, c));
 	return looked * SIM_COST_LOOK + known * SIM_COST_CANDIDATE + m->known_words * SIM_COST_WORD;
 }
@@ -372,7 +384,9 @@ static void compared(struct sim_map *m, struct sim_player *p)
 {
 	uint32_t since = p->compared_beat ? p->compared_beat : 1;
 
-	if (!p->renew_floor)
+	if (m->looks_beat < since)
+		; /* nobody on the map */
+	else if (!p->renew_floor)
 		p->renew_floor = since;
 	else if (!p->renew_next)
 		p->renew_next = since;
