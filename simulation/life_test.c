@@ -264,6 +264,45 @@ static void routes_are_told_again(void **state)
 	test_end(&t);
 }
 
+/* The dataplane gave a peer's place to another before its word of the first one's end came, or that
+ * word was lost: the first is gone, saved, and told to control, once. */
+static void a_newer_peer_in_the_place(void **state)
+{
+	struct msg_player_join join = {.session = 9000,
+		.character_id = 9001,
+		.map = "meadow",
+		.name = "Bob",
+		.payload_bytes_max = 1300};
+	const uint64_t newer = handle_make(0, 8, 0);
+	struct msg message[5];
+
+	(void)state;
+	for (int late = 0; late < 2; late++) { /* the word comes late, or never */
+		struct test_shard t;
+
+		test_init(&t, 200, 10);
+		test_start(&t, 1);
+		test_join(&t, 0, true, 30000, 40000);
+		test_run(&t, 200);
+		memcpy(msg_begin(message, MSG_PLAYER_JOIN, newer, sizeof(join)), &join,
+			sizeof(join));
+		assert_true(msg_ring_push(t.links.from_control, message));
+		test_run(&t, 200);
+		if (late)
+			test_gone(&t, 0);
+		test_run(&t, 200);
+		assert_int_equal(t.joined, 2);
+		assert_int_equal(t.left, 1);
+		assert_int_equal(t.left_session, 1000);
+		assert_int_equal(t.leaving_saves, 1);
+		assert_int_equal(t.last_save.character_id, 5000);
+		assert_int_equal(test_counter(&t, SIM_PLAYERS), 1);
+		assert_int_equal(test_counter(&t, SIM_LEAVES_STALE), late);
+		assert_false(t.clients[0].disconnected); /* its peer is nobody's any more */
+		test_end(&t);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -275,6 +314,7 @@ int main(void)
 		cmocka_unit_test(stop_is_paced_and_complete),
 		cmocka_unit_test(autosave_once_a_period),
 		cmocka_unit_test(routes_are_told_again),
+		cmocka_unit_test(a_newer_peer_in_the_place),
 	};
 
 	return cmocka_run_group_tests_name("life", tests, NULL, NULL);

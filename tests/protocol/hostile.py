@@ -719,6 +719,9 @@ def takeover(arena, pairs):
                 old.wire.send(0, codec.packet("Click", actor_id=1), transport.RELIABLE)
             serve([old, new], seconds=0.01)
         check(new.joined, f"takeover: the new one is in, old alive {alive}; old closed {old.closed}, new {new.closed}")
+        if alive:
+            serve([old, new], lambda: old.closed is not None, seconds=5)
+            check(old.closed == codec.REASONS.index("REPLACED"), f"takeover: the old one is told why ({old.closed})")
         if new.joined:
             there = (new.joined["x_mm"], new.joined["y_mm"])
             far = math.dist(where, there)
