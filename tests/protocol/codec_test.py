@@ -67,6 +67,11 @@ class Page(unittest.TestCase):
         rows = re.findall(r"^\| `0x([0-9a-f]{2})` \| \w+ \| (\w+) \| (client|server) \| (\d) \|$", PAGE, re.M)
         self.assertEqual({int(byte, 16): (name, int(channel), sender) for byte, name, sender, channel in rows}, codec.TYPES)
 
+    def test_a_walker_takes_all_that_a_server_says(self):
+        with open(pathlib.Path(__file__).with_name("walker.py")) as file:
+            taken = set(re.findall(r"\bon_(\w+)\b", file.read()))
+        self.assertEqual(set(), {name for name, _, sender in codec.TYPES.values() if sender == "server"} - taken)
+
 
 if __name__ == "__main__":
     unittest.main()

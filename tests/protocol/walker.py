@@ -202,6 +202,12 @@ class Client:
     def on_ActionRefused(self, got):
         self.action_refused.append((got["action"], got["reason"]))
 
+    def note(self, got):
+        """What a walker need not understand: it was readable."""
+
+    on_QuestLog = on_QuestUpdate = on_TradeState = on_TradeEnded = note
+    on_PartyAnswer = on_PartyState = on_PartyInvite = on_PartyLive = note
+
     # What a player does
 
     def until(self, what, condition):
