@@ -202,6 +202,38 @@ static void the_same_comes_of_both(void **state)
 	assert_int_equal(audit_ledger(sql, 0, stdout), 0);
 }
 
+/* A server of yesterday, which knows no sets, and one of today on one schema: whoever carries out
+ * a request first, the other hears the first result, and nothing is done twice. */
+static void whoever_is_first(void **state)
+{
+	(void)state;
+	for (int set_first = 0; set_first < 2; set_first++) {
+		uint32_t count;
+		int64_t rows;
+		PGresult *first, *again;
+
+		do {
+			count = random_set(0);
+		} while (count < 10);
+		first = carry_out(ROWS, count, set_first);
+		assert_int_equal(PQntuples(first), (int)count);
+		rows = server_sql(sql, "SELECT count(*) FROM ledger");
+		again = carry_out(ROWS, count, !set_first);
+		assert_int_equal(PQntuples(again), (int)count);
+		for (int row = 0; row < (int)count; row++) {
+			for (int column = 0; column < 6; column++)
+				assert_string_equal(PQgetvalue(first, row, column),
+					PQgetvalue(again, row, column));
+			assert_string_equal(PQgetvalue(first, row, 6), "f");
+			assert_string_equal(PQgetvalue(again, row, 6), "t");
+		}
+		PQclear(first);
+		PQclear(again);
+		assert_int_equal(server_sql(sql, "SELECT count(*) FROM ledger"), rows);
+	}
+	assert_int_equal(audit_ledger(sql, 0, stdout), 0);
+}
+
 /* Nothing of it happens: the second one would be computed from what the first one found. */
 static void a_character_twice(void **state)
 {
@@ -272,6 +304,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_same_comes_of_both),
+		cmocka_unit_test(whoever_is_first),
 		cmocka_unit_test(a_character_twice),
 	};
 
