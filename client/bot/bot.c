@@ -605,7 +605,8 @@ static const char *wrong(const struct bot *bot)
 	if (stats->leaves_unknown + bot->comeback.leaves_unknown)
 		return "saw someone leave who had not come";
 	if (bot_refusals(bot))
-		return "got messages that cannot be read";
+		return bot->comeback.unreadable_why ? bot->comeback.unreadable_why
+						    : "got messages that cannot be read";
 	if (bot->players_entered < options->expect_enters)
 		return "saw too few players come";
 	if (bot->joins < options->expect_moves + 1)

@@ -27,6 +27,9 @@ static void count_client(struct bot *bot)
 	bot->comeback.reliable_lost += stats->reliable_lost;
 	bot->comeback.leaves_unknown += stats->leaves_unknown;
 	bot->comeback.unreadable += bot_unreadable(bot->client);
+	for (int i = 0; i < SWC_REFUSAL_COUNT; i++)
+		if (stats->refused[i])
+			bot->comeback.unreadable_why = swc_refusal_text((enum swc_refusal)i);
 }
 
 static bool may_come(const struct bot *bot)

@@ -36,6 +36,7 @@ struct comeback {
 	uint32_t causes[COMEBACK_CAUSE_COUNT];
 	/* of connections that are closed */
 	uint64_t reliable_lost, leaves_unknown, unreadable;
+	const char *unreadable_why; /* of the last that was unreadable; NULL */
 };
 
 /* The bot gives its connection up, for a cause that is not `ended`. Returns whether it did: it has

@@ -8,7 +8,8 @@
 #     - `swctl audit ledger` balances;
 #     - what the server has taken from the ground is what the ledger has as picked up;
 #     - belongings.py compares all that clients were told with the tables, each trade and each bag;
-#     - who comes again is shown what the tables have.
+#     - who comes again is shown what the tables have;
+#     - the recordings of all starts replay to the same states.
 #
 #   STORMWEIR_ROUNDS=20 (1), STORMWEIR_PLAYERS=60 (30) and STORMWEIR_SEED=7 (drawn) make it longer; the seed decides what
 #   players do, and when things break.
@@ -46,7 +47,7 @@ configure() {
 	YAML
 	sed -i 's|{name: wanderer, .*|{name: wanderer, health: 10, attack: 3, speed_mm_per_s: 2000, experience: 5, gold_min: 5, gold_max: 30, loot: wanderer}|' \
 		"$content/monsters.yaml"
-	sed -i -e "/^simulation:/,/^[a-z]*:\$/s/^  lcores: .*/  lcores: [1, 2]/" -e "s|^  content: .*|  content: $content|" -e '/^maps:/,/^admission:/{/^admission:/!d}' \
+	sed -i -e "/^simulation:/,/^[a-z]*:\$/s/^  lcores: .*/  lcores: [1, 2]/" -e "s|^  content: .*|  content: $content\n  record: $stage_run/recordings|" -e '/^maps:/,/^admission:/{/^admission:/!d}' \
 		-e 's/^  first_map: .*/  first_map: cave/' "$stage_dir/node.yaml"
 	cat >>"$stage_dir/node.yaml" <<-YAML
 		maps:
@@ -70,6 +71,17 @@ traders_start() {
 		--tickets "$stage_run/$name.tickets" --bots "$players" --returns "$times" --connects-per-s 200 \
 		--maps "$stage_run/content/maps" --journal "$found/$name.journal" --report "$stage_run/$name.json" "$@"
 	declare -g "e2e_pid_$name=$!"
+}
+
+# heard NAME EVENT COUNT: waits until the journal has so many of that event.
+heard() {
+	local turns=150 lines=0
+	until ((lines >= $3)); do
+		((turns-- > 0)) || die "the bots called $1 heard of $lines $2, not $3"
+		sleep 0.2
+		lines=$(grep -cs "\"event\":\"$2\"" "$found/$1.journal")
+		lines=${lines:-0}
+	done
 }
 
 # PostgreSQL and its children: what is sent to them meanwhile waits in their sockets.
@@ -173,14 +185,26 @@ loot_is_kept() {
 
 # Everybody begins with something to give: a commit as any other, by an operator.
 gifts() {
-	traders_start first 0 --walk still --seconds 1
-	bots_wait first
+	traders_start first 0 --walk still
+	heard first detail "$players"
+	bots_leave first
 	services_sql "$stage_dir" stormweir "SELECT count(*) FROM character c, LATERAL commit_batch_1(c.realm_id,
 		ARRAY[gen_random_uuid()], ARRAY[c.character_id], ARRAY[0::bigint], ARRAY[c.epoch], ARRAY[0::bigint], ARRAY[9],
 		ARRAY[5], ARRAY[0, 2, 2, 2, 2], ARRAY[0, 0, 0, 0, 0], ARRAY[0, 0, 1, 2, 3], ARRAY[0, 1, 2, 10, 20],
 		ARRAY[300, 40, 15, 1, 1]::bigint[], ARRAY[0, 0, 0, 2 * c.character_id, 2 * c.character_id + 1])
 		WHERE result = 0" >"$stage_run/gifts"
 	[[ $(<"$stage_run/gifts") == "$players" ]] || die "$(<"$stage_run/gifts") got something"
+}
+
+# Also those that kill -9 has cut off: what players did, and what came of it, comes out the same offline.
+replays_agree() {
+	local file line ticks=0
+	for file in "$stage_run"/recordings/shard-*.swrec; do
+		line=$("$stage_bin/swreplay" "$file") || die "${file##*/}: $line"
+		ticks=$((ticks + $(sed -n 's/^\([0-9]*\) ticks agree.*/\1/p' <<<"$line")))
+	done
+	((ticks > 100)) || die "only $ticks ticks were recorded"
+	echo "$ticks ticks agree offline"
 }
 
 step "$players players trade; seed $seed"
@@ -196,7 +220,8 @@ for ((round = 1; round <= rounds; round++)); do
 done
 pause 4
 stand_still traders
-sleep 3
+until_is "$players" simulation_players
+sleep 3 # what was earned is asked for once a second
 
 step "peace: what there is, is what everybody was told"
 bots_leave traders
@@ -206,7 +231,11 @@ look
 stage_server_stop || die "the server did not stop in order"
 look
 stage_server_start || die "the server did not start again"
-traders_start visitors 0 --walk still --seconds 2
-bots_wait visitors
+traders_start visitors 0 --walk still
+heard visitors detail "$players"
+heard visitors inventory "$(services_sql "$stage_dir" stormweir "SELECT count(DISTINCT character_id) FROM item_slot")"
+bots_leave visitors
 look --spoil
+stage_server_stop || die "the server did not stop in order"
+replays_agree
 e2e_passed
