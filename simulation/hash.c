@@ -49,6 +49,7 @@ static uint64_t hash_player(uint64_t h, const struct sim_map *m, uint32_t slot)
 	h = mix(h, (uint64_t)p->speed_mm_per_s << 32 | p->boost.attack << 16 | p->boost.defence);
 	h = mix(h, (uint64_t)p->job << 32 | p->question);
 	h = mix(h, (uint64_t)p->question_beat << 16 | (uint64_t)p->choices << 1 | p->keeping);
+	h = mix(h, (uint64_t)p->boost.health << 32 | p->silent_ticks);
 	h = mix(h, (uint64_t)p->portal_beat << 16 | (uint64_t)p->portal << 1 | p->turned_back);
 	h = hash_live(h, &p->live);
 	h = hash_live(h, &p->return_live);
@@ -100,11 +101,18 @@ static uint64_t hash_fights(uint64_t h, const struct sim_map *m, uint32_t part, 
 							m->bags[slot].stack[i].count),
 					m->bags[slot].stack[i].serial);
 	}
-	for (uint32_t i = 0; i < m->loot_slots; i++)
-		if (m->loot[i].state != SIM_LOOT_FREE)
-			h = mix(mix(h, (uint64_t)m->loot[i].item << 32 ^ m->loot[i].count << 8 ^
-						m->loot[i].state),
-				m->loot[i].serial);
+	for (uint32_t i = 0; i < m->loot_slots; i++) {
+		const struct sim_loot *loot = &m->loot[i];
+
+		if (loot->state == SIM_LOOT_FREE)
+			continue;
+		h = mix(mix(h, (uint64_t)loot->item << 32 ^ loot->count << 8 ^ loot->state),
+			loot->serial);
+		h = mix(h, (uint64_t)loot->owner << 32 | loot->owner_generation);
+		h = mix(h, (uint64_t)loot->owner_beat << 32 | loot->expires_beat);
+		h = mix(h, (uint64_t)(uint32_t)loot->x_mm << 32 | (uint32_t)loot->y_mm);
+	}
+	h = mix(h, m->loot_next);
 	return h;
 }
 
