@@ -4,8 +4,9 @@
  * not count, though it takes its share of the caches), against the 50 ms of a tick. Game time is
  * virtual.
  *
- *   bench-simulation [--record] [players] [seconds of game time] [in view] [map file]
+ *   bench-simulation [--record] [--costs] [players] [seconds of game time] [in view] [map file]
  *
+ * --costs: with as many monsters; what single units of work cost is printed behind (sim_costs.h).
  * --record: its inputs are recorded as simulation.record does; what is recorded is thrown away too.
  * A map file (Tiled's JSON) brings walls and its own size; then "in view" counts for nothing. */
 #include <stdio.h>
@@ -22,6 +23,7 @@
 #include "simulation/ground/ground_load.h"
 #include "simulation/record.h"
 #include "simulation/shard.h"
+#include "sim_costs.h"
 
 #define HZ           20u
 #define INPUTS       8u
@@ -167,9 +169,9 @@ static uint64_t discard_recording(void)
 	return all;
 }
 
-static bool take_record(int *argc, char ***argv)
+static bool take_word(int *argc, char ***argv, const char *word)
 {
-	if (*argc < 2 || strcmp((*argv)[1], "--record") != 0)
+	if (*argc < 2 || strcmp((*argv)[1], word) != 0)
 		return false;
 	(*argc)--;
 	(*argv)++;
@@ -178,7 +180,8 @@ static bool take_record(int *argc, char ***argv)
 
 int main(int argc, char **argv)
 {
-	const bool record = take_record(&argc, &argv);
+	const bool record = take_word(&argc, &argv, "--record");
+	const bool costs = take_word(&argc, &argv, "--costs");
 	uint32_t players = argc > 1 ? (uint32_t)atoi(argv[1]) : 5000;
 	uint32_t ticks = (argc > 2 ? (uint32_t)atoi(argv[2]) : 10) * HZ;
 	double in_view = argc > 3 ? atof(argv[3]) : 50;
@@ -217,7 +220,7 @@ int main(int argc, char **argv)
 	config->maps[0].view_m = VIEW_M;
 	config->maps[0].players_max = config->simulation.players_max = config->enet.peers_max =
 		players;
-	config->maps[0].monsters = 0;
+	config->maps[0].monsters = costs ? players : 0;
 	config->maps[0].script[0] = '\0';
 	config->maps[0].shard = 0;
 	config->simulation.lazy_joins_per_tick = 1000;
@@ -304,5 +307,7 @@ int main(int argc, char **argv)
 			100.0 * (double)(stage_sum(&refs[i]) - before[i]) /
 				(double)(stage_sum(&refs[0]) - before[0] + 1));
 	printf("; drains come on top\n");
+	if (costs)
+		sim_costs_print(shard);
 	return 0;
 }

@@ -1,6 +1,10 @@
-/* costs.h: what work costs, in nominal nanoseconds, rounded up from perf/sim_bench on a 2-core
- * cloud machine. They bound slices without a clock (shard.h); they decide when a stage pauses,
- * never what it does. */
+/* costs.h: what work costs, in nominal nanoseconds. They bound slices without a clock (shard.h);
+ * they decide when a stage pauses, never what it does.
+ *
+ * Measured with perf/sim_bench on a 2-core cloud machine, 3,000 to 25,000 walkers and crowds, and
+ * rounded up: what walks, sees and is told; monsters, blows, events, portals, trades looked at, and
+ * vanishing and coming back (--costs). Estimates, on the safe side: LIFE, TRADE_PLAN, CHASE, SENSE,
+ * SCRIPT, and the commits and items that are counted as SEND. */
 #ifndef SW_SIMULATION_COSTS_H
 #define SW_SIMULATION_COSTS_H
 
@@ -8,7 +12,7 @@
 #define SIM_COST_PARSE     150   /* a client message decoded */
 #define SIM_COST_LIFE      500   /* a join, leave or owed message tried */
 #define SIM_COST_SEND      200   /* a message built and pushed */
-#define SIM_COST_TRADE     60    /* a trade looked at, or a message of it checked */
+#define SIM_COST_TRADE     20    /* a trade looked at, or a message of it checked */
 #define SIM_COST_TRADE_PLAN 2000 /* two bags gone through: what is given, and where it goes */
 #define SIM_COST_SLOT      4     /* a table slot looked at */
 #define SIM_COST_INPUT     120   /* an input applied */
@@ -20,8 +24,8 @@
 #define SIM_COST_PATH      500   /* a field of directions begun: 4 KiB cleared */
 #define SIM_COST_PATH_TILE 50    /* a tile of it: its eight neighbours */
 #define SIM_COST_SENSE     300   /* a monster looks around, and each cell near */
-#define SIM_COST_BLOW      300   /* a blow: the checks, the line of sight, the event */
-#define SIM_COST_BACK      2000  /* somebody vanishes or comes back */
+#define SIM_COST_BLOW      100    /* a blow: the checks, the line of sight, the event */
+#define SIM_COST_BACK      700   /* somebody vanishes or comes back */
 #define SIM_COST_EVENT     20    /* a blow looked at for an observer */
 #define SIM_COST_SCRIPT    10000 /* a Lua handler */
 #define SIM_COST_RECORD    60    /* an entity record encoded */
