@@ -108,6 +108,21 @@ static uint32_t op_item(void *ctx, const char *name)
 	return item ? item->number : 0;
 }
 
+static uint32_t op_party(void *ctx, uint64_t player, const char *names[SCRIPT_PARTY_MAX])
+{
+	const struct sim_map *m = ctx;
+	const struct sim_party_table *table = &m->parties.table;
+	uint32_t slot = sim_slot_of_handle(m, player), party;
+
+	_Static_assert(SCRIPT_PARTY_MAX == PARTY_MEMBERS_MAX, "room for the largest party");
+	if (slot >= m->player_slots || table->seats[slot].party == SIM_PARTY_NONE)
+		return 0;
+	party = table->seats[slot].party;
+	for (uint32_t i = 0; i < table->parties[party].member_count; i++)
+		names[i] = sim_party_members(table, party)[i].name;
+	return table->parties[party].member_count;
+}
+
 static uint32_t op_count_item(void *ctx, uint64_t player, uint32_t item)
 {
 	const struct sim_map *m = ctx;
@@ -168,7 +183,7 @@ static bool op_ask(void *ctx, uint64_t npc, uint64_t player, const struct script
 }
 
 static const struct script_ops ops = {op_actor, op_say, op_move, op_random, op_tick, op_place,
-	op_send, op_item, op_count_item, op_quest, op_quest_look, op_keep, op_ask};
+	op_send, op_item, op_count_item, op_quest, op_quest_look, op_keep, op_ask, op_party};
 
 /* ---- set-up ---- */
 

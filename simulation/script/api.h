@@ -42,6 +42,8 @@ enum script_right {
 		"how many of an item, by its name, are in the bag")                                \
 	X(QUEST,    "player:quest",   READ,    "player:quest(quest)",                              \
 		"how a quest stands, by its name: `\"new\"`; `\"locked\"`: the level or a quest before it is missing; `\"open\"`, and then the number of its step and the count; `\"done\"`; `\"unknown\"`: it cannot be read") \
+	X(PARTY,    "player:party",   READ,    "player:party()",                                   \
+		"the names of the members of the player's party, on whatever map, who joined first first; an empty table: it is in none") \
 	X(TAKE_ITEM, "player:take_item", DURABLE, "player:take_item(item [, count])",              \
 		"takes items out of the bag")                                                      \
 	X(GIVE_ITEM, "player:give_item", DURABLE, "player:give_item(item [, count])",              \

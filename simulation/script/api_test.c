@@ -24,6 +24,7 @@ static const char *const uses[SCRIPT_CALL_COUNT] = {
 	[SCRIPT_CALL_SEND] = "other:send(other, 'cave', 1, 2)",
 	[SCRIPT_CALL_ASK] = "other:ask(player, 'Well?', { 'yes' })",
 	[SCRIPT_CALL_COUNT_ITEM] = "player:count_item('gel')",
+	[SCRIPT_CALL_PARTY] = "player:party()",
 	[SCRIPT_CALL_QUEST] = "player:quest('wolves')",
 	[SCRIPT_CALL_TAKE_ITEM] = "player:take_item('gel', 2)",
 	[SCRIPT_CALL_GIVE_ITEM] = "player:give_item('gel')",

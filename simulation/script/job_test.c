@@ -140,6 +140,10 @@ static void reading(void **unused)
 			     "player:count_item('gel') .. ' ' .. tostring(npc.gold))"),
 		SCRIPT_OK);
 	assert_string_equal(host.said, "3 40 12 nil");
+	assert_int_equal(click(&host, "npc:say(player, table.concat(player:party(), ' ') .. "
+				      "#npc:party())"),
+		SCRIPT_OK);
+	assert_string_equal(host.said, "Ada Bo0");
 	test_host_stop(&host);
 }
 

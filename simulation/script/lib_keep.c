@@ -48,6 +48,21 @@ static int player_count_item(lua_State *state)
 	return 1;
 }
 
+static int player_party(lua_State *state)
+{
+	struct script_vm *vm = script_check_call(state, SCRIPT_CALL_PARTY);
+	uint64_t player = script_check_actor(state, vm, 1);
+	const char *names[SCRIPT_PARTY_MAX];
+	uint32_t count = vm->ops->party(vm->ctx, player, names);
+
+	lua_createtable(state, (int)count, 0);
+	for (uint32_t i = 0; i < count; i++) {
+		lua_pushstring(state, names[i]);
+		lua_rawseti(state, -2, (lua_Integer)i + 1);
+	}
+	return 1;
+}
+
 static int player_quest(lua_State *state)
 {
 	static const char *const phases[] = {"new", "locked", "open", "done", "unknown"};
@@ -276,6 +291,7 @@ static int npc_ask(lua_State *state)
 
 const struct script_function script_keep_methods[] = {
 	{"count_item", player_count_item},
+	{"party", player_party},
 	{"quest", player_quest},
 	{"take_item", player_take_item},
 	{"give_item", player_give_item},

@@ -21,6 +21,7 @@
 #include "common/counter.h"
 
 #define SCRIPT_NAME_BYTES  32u   /* an actor's name with the ending NUL */
+#define SCRIPT_PARTY_MAX   40u   /* members of the largest party */
 #define SCRIPT_NPCS_MAX    4096u /* declared on one map */
 #define SCRIPT_SAY_BYTES   512u  /* longest dialogue text, without a NUL; longer is an error */
 #define SCRIPT_TEXT_BYTES  2048u /* one log line, or one error with its traceback, with the NUL */
@@ -194,6 +195,8 @@ struct script_ops {
 	 * or cannot take it. */
 	bool (*ask)(void *ctx, uint64_t npc, uint64_t player,
 		const struct script_question *question, uint32_t job);
+	/* The names of the members of the player's party, valid during the call. Returns how many. */
+	uint32_t (*party)(void *ctx, uint64_t player, const char *names[SCRIPT_PARTY_MAX]);
 };
 
 /* script_watchdog: the one thread that ends overdue handlers, for all VMs of the process. Every

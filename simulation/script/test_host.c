@@ -100,6 +100,14 @@ static uint32_t host_count_item(void *ctx, uint64_t player, uint32_t item)
 	return player == TEST_PLAYER && item == 7 ? 12 : 0;
 }
 
+static uint32_t host_party(void *ctx, uint64_t player, const char *names[SCRIPT_PARTY_MAX])
+{
+	(void)ctx;
+	names[0] = "Ada";
+	names[1] = "Bo";
+	return player == TEST_PLAYER ? 2 : 0;
+}
+
 static uint32_t host_quest(void *ctx, const char *name)
 {
 	(void)ctx;
@@ -146,7 +154,7 @@ static bool host_ask(void *ctx, uint64_t npc, uint64_t player,
 
 static const struct script_ops ops = {host_actor, host_say, host_move, host_random, host_tick,
 	host_place, host_send, host_item, host_count_item, host_quest, host_quest_look, host_keep,
-	host_ask};
+	host_ask, host_party};
 
 /* A test that failed could not stop its own: the next one does. */
 static struct test_host leftover;

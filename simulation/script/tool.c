@@ -106,6 +106,15 @@ static uint32_t stage_item(void *ctx, const char *name)
 	return name_number(ctx, name);
 }
 
+/* Nobody is in a party here. */
+static uint32_t stage_party(void *ctx, uint64_t player, const char *names[SCRIPT_PARTY_MAX])
+{
+	(void)ctx;
+	(void)player;
+	(void)names;
+	return 0;
+}
+
 static uint32_t stage_count_item(void *ctx, uint64_t player, uint32_t item)
 {
 	(void)ctx;
@@ -168,7 +177,7 @@ static bool stage_ask(void *ctx, uint64_t npc, uint64_t player,
 
 static const struct script_ops ops = {stage_actor, stage_say, stage_move, stage_random, stage_tick,
 	stage_place, stage_send, stage_item, stage_count_item, stage_quest, stage_quest_look,
-	stage_keep, stage_ask};
+	stage_keep, stage_ask, stage_party};
 
 static void print_texts(struct script_vm *vm)
 {
