@@ -33,6 +33,8 @@ static void routes_are_spread(void **state)
 	}
 	test_run(&t, 2000);
 	first = before = test_counter(&t, SIM_ROUTES_CHECKED);
+	for (uint32_t i = 0; i < PLAYERS; i++)
+		t.clients[i].routes = 0;
 	for (uint32_t tick = 0; tick < ticks; tick++) {
 		uint64_t now;
 
@@ -43,6 +45,9 @@ static void routes_are_spread(void **state)
 		before = now;
 	}
 	assert_int_equal(before - first, PLAYERS);
+	test_run(&t, 100); /* what was owed last */
+	for (uint32_t i = 0; i < PLAYERS; i++)
+		assert_in_range(t.clients[i].routes, 1, 2);
 	assert_true(ticks >= 300);
 	test_end(&t);
 }

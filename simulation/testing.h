@@ -29,6 +29,7 @@ struct test_client {
 	bool here; /* between the join and its last message */
 	bool idle; /* updates are not read: to save time in crowds */
 	uint32_t actor_id, joined_tick, stay, joins, radius_mm;
+	uint32_t routes; /* told of its peer */
 	uint64_t ground_hash;
 	char map[MAP_NAME_BYTES];
 	bool detail;

@@ -407,6 +407,7 @@ static void read_worker(struct test_shard *t, struct msg_ring *ring)
 				}
 				assert_int_equal(route.route, 1);
 				t->routes++;
+				c->routes++;
 				test_note(t, 'R');
 				/* as the dataplane answers for a peer that it no longer has */
 				if (m->peer == c->peer && !c->here)
