@@ -776,6 +776,72 @@ static void dialogue_and_click(void **state)
 	stop(&seen);
 }
 
+static void quests_and_questions(void **state)
+{
+	Sw__Quest one = SW__QUEST__INIT, two = SW__QUEST__INIT;
+	Sw__Quest *quests[SWC_QUESTS_MAX + 1] = {&one, &two};
+	Sw__QuestLog log = SW__QUEST_LOG__INIT;
+	Sw__Dialogue dialogue = SW__DIALOGUE__INIT;
+	char *choices[SWC_CHOICES_MAX + 1];
+	Sw__DialogueAnswer *answer;
+	Sw__QuestAbandon *abandon;
+	struct seen seen;
+
+	(void)state;
+	for (uint32_t i = 0; i < SWC_CHOICES_MAX + 1; i++)
+		choices[i] = (char *)"yes";
+	for (uint32_t i = 2; i < SWC_QUESTS_MAX + 1; i++)
+		quests[i] = &one;
+	one.quest = 1;
+	two.quest = 2;
+	two.phase = SW__QUEST_PHASE__QUEST_OPEN;
+	two.title = (char *)"Wolves";
+	log.n_quests = 2;
+	log.quests = quests;
+	start(&seen);
+	give_admitted(&seen);
+	/* not before one is on a map */
+	give(&seen, 0, SW_MSG_QUEST_LOG, &log);
+	assert_int_equal(seen.session.stats.refused[SWC_REFUSAL_OUT_OF_ORDER], 1);
+	give_joined(&seen);
+	give(&seen, 0, SW_MSG_QUEST_LOG, &log);
+	give(&seen, 0, SW_MSG_QUEST_UPDATE, &log);
+	assert_int_equal(seen.events[SWC_EVENT_QUESTS], 2);
+	give(&seen, 3, SW_MSG_QUEST_UPDATE, &log);
+	assert_int_equal(seen.session.stats.refused[SWC_REFUSAL_WRONG_CHANNEL], 1);
+	one.quest = 0;
+	give(&seen, 0, SW_MSG_QUEST_LOG, &log);
+	one.quest = 1;
+	log.n_quests = SWC_QUESTS_MAX + 1;
+	give(&seen, 0, SW_MSG_QUEST_LOG, &log);
+	assert_int_equal(seen.session.stats.refused[SWC_REFUSAL_OUT_OF_RANGE], 2);
+	assert_int_equal(seen.events[SWC_EVENT_QUESTS], 2);
+	/* questions */
+	dialogue.text = (char *)"Well?";
+	dialogue.choices = choices;
+	dialogue.n_choices = 2;
+	give(&seen, 0, SW_MSG_DIALOGUE, &dialogue); /* choices, and nothing is asked */
+	dialogue.question = 5;
+	give(&seen, 0, SW_MSG_DIALOGUE, &dialogue);
+	dialogue.n_choices = SWC_CHOICES_MAX + 1;
+	give(&seen, 0, SW_MSG_DIALOGUE, &dialogue);
+	assert_int_equal(seen.session.stats.refused[SWC_REFUSAL_OUT_OF_RANGE], 4);
+	assert_int_equal(seen.events[SWC_EVENT_DIALOGUE], 1);
+	swc_session_answer(&seen.session, 5, 2);
+	assert_int_equal(seen.packet[0], SW_MSG_DIALOGUE_ANSWER);
+	assert_true(seen.reliable && seen.channel == 0);
+	answer = sw__dialogue_answer__unpack(NULL, seen.packet_bytes - 1, seen.packet + 1);
+	assert_int_equal(answer->question, 5);
+	assert_int_equal(answer->choice, 2);
+	sw__dialogue_answer__free_unpacked(answer, NULL);
+	swc_session_abandon(&seen.session, 2);
+	assert_int_equal(seen.packet[0], SW_MSG_QUEST_ABANDON);
+	abandon = sw__quest_abandon__unpack(NULL, seen.packet_bytes - 1, seen.packet + 1);
+	assert_int_equal(abandon->quest, 2);
+	sw__quest_abandon__free_unpacked(abandon, NULL);
+	swc_session_free(&seen.session);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -783,6 +849,7 @@ int main(void)
 		cmocka_unit_test(malformed_packets_are_counted_by_name),
 		cmocka_unit_test(joined_is_checked_field_by_field),
 		cmocka_unit_test(random_bytes_do_no_harm),
+		cmocka_unit_test(quests_and_questions),
 		cmocka_unit_test(a_refusal_carries_its_text),
 		cmocka_unit_test(positions_before_enter_and_after_leave_are_ignored),
 		cmocka_unit_test(two_updates_in_one_packet_are_one),

@@ -32,8 +32,7 @@ static uint32_t click(struct sim_map *m, uint32_t slot, uint32_t actor_id, uint3
 	if (sim_player(m, slot)->keeping)
 		return SW__ACTION_REFUSAL__BUSY;
 	sim_dialogue_end(m, slot); /* one conversation at a time */
-	return sim_npc_click(m, target, slot, cost) ? SW__ACTION_REFUSAL__ACTION_REFUSAL_NONE
-						    : SW__ACTION_REFUSAL__SCRIPT_FAILED;
+	return sim_npc_click(m, target, slot, cost);
 }
 
 uint32_t sim_action_do(struct sim_shard *s, struct sim_map *m, const struct sim_action *action)

@@ -447,6 +447,34 @@ static bool check_kinds(const struct sim_instances *table, FILE *errors)
 	return good;
 }
 
+/* What a quest wants reached lies on its map. A map that is not here may be another node's. */
+static bool check_places(const struct sim_instances *table, FILE *errors)
+{
+	const struct sim_game *game = table->game;
+	bool good = true;
+
+	for (uint32_t i = 0; i < table->config->map_count; i++) {
+		const struct config_map *map = &table->config->maps[i];
+		const struct sw_ground *ground = table->grounds->of[i];
+		uint32_t width_mm = ground ? ground->width_mm : map->width_m * 1000;
+		uint32_t height_mm = ground ? ground->height_mm : map->height_m * 1000;
+
+		for (uint32_t s = 0; s < game->quest_step_count; s++) {
+			const struct sim_quest_step *step = &game->quest_steps[s];
+
+			if (strcmp(step->reach, map->name) ||
+				(step->x_m * 1000 < width_mm && step->y_m * 1000 < height_mm))
+				continue;
+			fprintf(errors,
+				"quests.yaml:%u: %u, %u m is not on the map %s, which has %u x %u "
+				"mm\n",
+				step->line, step->x_m, step->y_m, map->name, width_mm, height_mm);
+			good = false;
+		}
+	}
+	return good;
+}
+
 /* The grounds of all maps, and the game's data. All faults of both are said. */
 static bool read_world(struct sim_instances *table, char *error, size_t error_bytes)
 {
@@ -464,7 +492,11 @@ static bool read_world(struct sim_instances *table, char *error, size_t error_by
 		return false;
 	}
 	table->game = sim_game_load(table->config->simulation.content, errors);
-	good = table->grounds && table->game && check_kinds(table, errors);
+	good = table->grounds && table->game;
+	if (good) {
+		good = check_kinds(table, errors);
+		good &= check_places(table, errors);
+	}
 	fclose(errors);
 	return good;
 }

@@ -286,7 +286,6 @@ void sim_keep_quest(
 	const struct sim_map *m, uint32_t player, uint32_t quest, struct script_quest *out)
 {
 	const struct sim_quest_now *now = sim_quest_now(m, player, quest);
-	const struct sim_quest_step *step;
 
 	*out = (struct script_quest){.phase = SCRIPT_QUEST_UNKNOWN};
 	if (m->players_table[player].detail != SIM_DETAIL_READY)
@@ -299,9 +298,7 @@ void sim_keep_quest(
 		out->phase = SCRIPT_QUEST_DONE;
 	if (!sim_quest_is_open(now->state))
 		return;
-	step = sim_quest_step(m->game, &m->game->quests[quest], sim_quest_state_step(now->state));
 	out->phase = SCRIPT_QUEST_OPEN;
 	out->step = sim_quest_state_step(now->state);
 	out->count = sim_quest_state_count(now->state);
-	out->reached = step && step->kind == SIM_QUEST_TALK;
 }

@@ -267,11 +267,16 @@ bool sim_npc_result(struct sim_map *m, enum script_result result)
 	return result == SCRIPT_OK || result == SCRIPT_NO_HANDLER || result == SCRIPT_WAITING;
 }
 
-bool sim_npc_click(struct sim_map *m, uint32_t npc, uint32_t player, uint32_t *cost)
+uint32_t sim_npc_click(struct sim_map *m, uint32_t npc, uint32_t player, uint32_t *cost)
 {
+	enum script_result result;
+
 	*cost += SIM_COST_SCRIPT;
-	return sim_npc_result(
-		m, script_vm_click(m->script, npc - m->player_slots, sim_handle(m, player)));
+	result = script_vm_click(m->script, npc - m->player_slots, sim_handle(m, player));
+	if (result == SCRIPT_NO_ROOM)
+		return SW__ACTION_REFUSAL__BUSY;
+	return sim_npc_result(m, result) ? SW__ACTION_REFUSAL__ACTION_REFUSAL_NONE
+					 : SW__ACTION_REFUSAL__SCRIPT_FAILED;
 }
 
 /* The handler's intent lasts for this tick. */

@@ -30,9 +30,8 @@ int sim_npc_place(struct sim_map *m, char *error, size_t error_bytes);
  * counted. Returns whether all is well with it. */
 bool sim_npc_result(struct sim_map *m, enum script_result result);
 
-/* The shard's thread. A player clicked an NPC. Returns whether its handler ran to the end (or there
- * is none); adds to *cost. */
-bool sim_npc_click(struct sim_map *m, uint32_t npc, uint32_t player, uint32_t *cost);
+/* The shard's thread. A player clicked an NPC. Returns an ActionRefusal; adds to *cost. */
+uint32_t sim_npc_click(struct sim_map *m, uint32_t npc, uint32_t player, uint32_t *cost);
 
 /* Stage 6: the NPCs' ticks; resumable at m->cursor. */
 bool sim_npc_ticks(struct sim_shard *s, struct sim_map *m, struct sim_slice *slice);

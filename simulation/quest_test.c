@@ -20,6 +20,7 @@
 #include "simulation/dialogue.h"
 #include "simulation/entity.h"
 #include "simulation/hash.h"
+#include "simulation/instance.h"
 #include "simulation/quest.h"
 #include "simulation/state.h"
 #include "simulation/testing.h"
@@ -668,6 +669,24 @@ static void a_reward_comes_once(void **state)
 	}
 }
 
+static void a_place_is_on_its_map(void **state)
+{
+	struct test_shard t;
+	struct sw_config *config = malloc(sizeof(*config));
+	char error[512] = "";
+
+	(void)state;
+	start(&t);
+	assert_non_null(config);
+	*config = t.config;
+	config->maps[0].width_m = 80; /* 80 is just outside */
+	assert_null(sim_instances_new(config, t.links.watchdog, 1, error, sizeof(error)));
+	if (!strstr(error, "quests.yaml:10: 80, 80 m is not on the map meadow"))
+		fail_msg("says: %s", error);
+	free(config);
+	end(&t);
+}
+
 /* What decides is in the hash: each of these makes another one. */
 static void the_hash_sees_it(void **state)
 {
@@ -711,6 +730,7 @@ int main(void)
 		cmocka_unit_test(where_the_database_stands_elsewhere),
 		cmocka_unit_test(what_is_not_known_stays),
 		cmocka_unit_test(a_reward_comes_once),
+		cmocka_unit_test(a_place_is_on_its_map),
 		cmocka_unit_test(the_hash_sees_it),
 	};
 	static const char *const names[] = {

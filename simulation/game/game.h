@@ -120,7 +120,7 @@ struct sim_game {
 	struct sim_quest_reward *quest_rewards;
 	struct sim_quest_after *quest_afters;
 	uint32_t item_count, kind_count, drop_count, level_count;
-	uint32_t card_count, stage_count, quest_count;
+	uint32_t card_count, stage_count, quest_count, quest_step_count;
 	uint8_t kinds_known; /* monsters.yaml was there: a kind it does not name is a fault */
 };
 

@@ -78,6 +78,7 @@ bool sim_quests_read(
 	good = game_table_read_nested(&quest_table, inner, text, bytes, faults,
 		(void **)&game->quests, &game->quest_count);
 	game->quest_steps = inner[STEPS].rows;
+	game->quest_step_count = inner[STEPS].count;
 	game->quest_rewards = inner[REWARDS].rows;
 	game->quest_afters = inner[AFTER].rows;
 	return good;

@@ -144,7 +144,6 @@ struct script_quest {
 	enum script_quest_phase phase;
 	uint32_t step; /* its number */
 	uint32_t count;
-	bool reached; /* the step is one that an NPC ends: nothing else is missing but it */
 };
 
 struct script_question {
