@@ -175,6 +175,7 @@ static void the_letter(void **state)
 {
 	struct test_shard t;
 	struct test_client *c = NULL;
+	uint32_t commits;
 
 	(void)state;
 	start(&t);
@@ -214,8 +215,10 @@ static void the_letter(void **state)
 	t.hold_commits = false;
 	click(&t, MARA);
 	assert_string_equal(c->dialogue, "nothing");
+	commits = t.commits;
 	choose(&t, LETTERS);
 	assert_string_equal(c->dialogue, "false quest_state");
+	assert_int_equal(t.commits, commits); /* the database is not even asked */
 	assert_int_equal(t.owned[0].gold, 65);
 	assert_int_equal(test_counter(&t, SIM_QUESTS_BEGUN), 1);
 	assert_int_equal(test_counter(&t, SIM_QUESTS_DONE), 1);
@@ -378,7 +381,13 @@ static void what_may_not_be_is_refused(void **state)
 	assert_int_equal(c->refused_reason, SW__ACTION_REFUSAL__SCRIPT_FAILED);
 	assert_int_equal(t.commits, 0);
 	/* gold that is spent is not there */
+	t.hold_commits = true;
 	click(&t, SHOP);
+	assert_int_equal(map_of(&t)->bags[test_slot_of(map_of(&t), 0)].gold_bound, 30);
+	t.hold_commits = false;
+	test_answer_commits(&t, COMMIT_RESULT_OK, false);
+	test_run(&t, 200);
+	assert_int_equal(map_of(&t)->bags[test_slot_of(map_of(&t), 0)].gold_bound, 0);
 	assert_int_equal(t.owned[0].gold, 20);
 	assert_int_equal(test_owns(&t, 0, GEL), 6);
 	assert_int_equal(t.last_commit.commit.reason, COMMIT_REASON_SHOP);
