@@ -639,19 +639,18 @@ static enum swc_refusal on_view_change(struct swc_session *session, const Sw__Vi
 
 	if (!message->sequence)
 		return SWC_REFUSAL_OUT_OF_RANGE;
-	/* 1 begins a stay. Channels 0 and 3 are not ordered against each other, so it may come
-	 * before its Joined. */
-	if (message->sequence == 1 && session->view_sequence) {
+	/* Channels 0 and 3 are not ordered against each other: what was told of the map that was
+	 * left may come after the next one's Joined, */
+	if (session->joined && (int32_t)(message->stay - session->stay) < 0) {
+		session->stats.view_changes_late++;
+		return SWC_REFUSAL_COUNT;
+	}
+	/* and 1, which begins a stay, before its Joined. */
+	if (message->sequence == 1 &&
+		(session->view_sequence || !session->joined || message->stay != session->stay)) {
 		session->view_stay = session->stays + 1;
 		session->view_sequence = 0;
 		swc_view_clear(&session->view);
-	} else if (message->sequence == 1 && !session->joined) {
-		session->view_stay = session->stays + 1;
-	}
-	/* After a later stay's Joined, and before its first: of the map that was left. */
-	if (session->stays > 1 && !session->view_sequence && message->sequence != 1) {
-		session->stats.view_changes_late++;
-		return SWC_REFUSAL_COUNT;
 	}
 	if (message->sequence <= session->view_sequence)
 		return SWC_REFUSAL_OUT_OF_ORDER;

@@ -17,6 +17,7 @@ struct seen {
 	struct swc_session session;
 	uint32_t events[SWC_EVENT_DISCONNECTED + 1];
 	uint32_t sent;
+	uint32_t view_stay;   /* of the ViewChanges that are given */
 	uint8_t packet[1024]; /* the last one sent */
 	uint32_t packet_bytes;
 	uint8_t channel;
@@ -111,6 +112,7 @@ static void give_view(
 	actor.name = "someone";
 	message.tick = tick;
 	message.sequence = sequence;
+	message.stay = seen->view_stay;
 	message.n_enter = enter != 0;
 	message.enter = actors;
 	message.n_leave = leave != 0;
@@ -432,6 +434,7 @@ static void a_gap_in_the_sequence_is_counted(void **state)
 
 static void a_view_may_come_before_its_joined(void **state)
 {
+	Sw__Joined joined = joined_message();
 	struct seen seen;
 
 	(void)state;
@@ -455,13 +458,26 @@ static void a_view_may_come_before_its_joined(void **state)
 	assert_non_null(swc_view_find(&seen.session.view, 30));
 	give_view(&seen, 3001, 2, 31, 0);
 
-	give_joined(&seen); /* and another, before the last ones' of the old view */
+	joined.stay = 4; /* and another, before the last ones of the old view */
+	give(&seen, SW_CHANNEL_SESSION, SW_MSG_JOINED, &joined);
 	give_view(&seen, 3002, 3, 32, 0);
-	give_view(&seen, 3003, 4, 0, 30);
+	give_view(&seen, 3003, 1, 33, 0);
 	assert_int_equal(seen.session.view.count, 0);
 	assert_int_equal(seen.session.stats.view_changes_late, 2);
+	seen.view_stay = 4;
 	give_view(&seen, 4000, 1, 40, 0);
 	assert_int_equal(seen.session.view.count, 1);
+
+	joined.stay =
+		5; /* and one where nobody was seen, and the next one's view before its Joined */
+	give(&seen, SW_CHANNEL_SESSION, SW_MSG_JOINED, &joined);
+	seen.view_stay = 6;
+	give_view(&seen, 5000, 1, 50, 0);
+	joined.stay = 6;
+	give(&seen, SW_CHANNEL_SESSION, SW_MSG_JOINED, &joined);
+	assert_int_equal(seen.session.view.count, 1);
+	give_view(&seen, 5001, 2, 51, 0);
+	assert_int_equal(seen.session.view.count, 2);
 	assert_int_equal(seen.session.stats.leaves_unknown, 0);
 	assert_int_equal(seen.session.stats.reliable_lost, 0);
 	assert_int_equal(refused(&seen), 0);

@@ -63,7 +63,7 @@ FIELDS = {
     "PartyMemberLive": {1: ("character_id", "uint64"), 2: ("actor_id", "uint32"), 3: ("x_mm", "sint32"), 4: ("y_mm", "sint32"),
                         5: ("health", "uint32"), 6: ("health_max", "uint32"), 7: ("level", "uint32")},
     "PartyLive": {1: ("party", "uint64"), 2: ("members", ["PartyMemberLive"])},
-    "ViewChange": {1: ("tick", "uint32"), 2: ("sequence", "uint32"), 3: ("enter", ["ActorEnter"]), 4: ("leave", ["uint32"])},
+    "ViewChange": {1: ("tick", "uint32"), 2: ("sequence", "uint32"), 3: ("enter", ["ActorEnter"]), 4: ("leave", ["uint32"]), 5: ("stay", "uint32")},
     "Click": {1: ("actor_id", "uint32")},
     "Dialogue": {1: ("actor_id", "uint32"), 2: ("text", "string"), 3: ("question", "uint32"), 4: ("choices", ["string"])},
     "DialogueAnswer": {1: ("question", "uint32"), 2: ("choice", "uint32"), 3: ("stay", "uint32")},
