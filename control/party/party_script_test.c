@@ -319,6 +319,37 @@ static void time_takes_the_lead_and_the_place(void **state)
 	assert_int_equal(size_of(3), 0);
 }
 
+/* Its key in Redis ran out while its party stood: it is in none, and may go elsewhere; that the
+ * party forgets it later does not take it out of there. And of two logins the greater number is the
+ * newer, whatever their digits say as text. */
+static void whom_a_character_belongs_to_its_key_decides(void **state)
+{
+	redisReply *generation;
+
+	(void)state;
+	empty();
+	for (int c = 1; c <= 4; c++)
+		arrive(c);
+	for (int c = 2; c <= 3; c++) {
+		expect_word(ask("invite", 1, c), "DONE");
+		expect_word(ask("accept", c, 1), "DONE");
+	}
+	freeReplyObject(command("DEL " BASE ":c:3"));
+	expect_word(ask("invite", 4, 3), "DONE");
+	expect_word(ask("accept", 3, 4), "DONE");
+	for (uint64_t until = now + MEMBER_GRACE + 2 * LEASE; now < until; now += LEASE - 1)
+		for (int c = 1; c <= 4; c++)
+			arrive(c);
+	assert_int_equal(size_of(1), 2);
+	assert_int_equal(size_of(3), 2);
+	assert_int_equal(leader_of(3), 4);
+	expect_word(run("here", "3", "10", "c3", NULL), "OK");
+	expect_word(run("here", "3", "9", "c3", NULL), "OK");
+	generation = command("HGET " BASE ":o:3 g");
+	assert_string_equal(generation->str, "10");
+	freeReplyObject(generation);
+}
+
 static void everyone_may_invite_where_it_is_so(void **state)
 {
 	(void)state;
@@ -755,6 +786,7 @@ int main(void)
 		cmocka_unit_test(names_are_found_and_invitations_end),
 		cmocka_unit_test(a_repeated_request_has_no_second_effect),
 		cmocka_unit_test(time_takes_the_lead_and_the_place),
+		cmocka_unit_test(whom_a_character_belongs_to_its_key_decides),
 		cmocka_unit_test(everyone_may_invite_where_it_is_so),
 		cmocka_unit_test(an_emptied_redis_is_filled_by_one),
 		cmocka_unit_test(random_acts_do_as_the_model),

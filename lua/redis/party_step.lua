@@ -119,12 +119,30 @@ local function to_save(p, text)
 	saves[p.id] = {p.v, text}
 end
 
+local function first_here(p)
+	for _, m in ipairs(p.m) do
+		if m.a == 0 then
+			return m
+		end
+	end
+end
+
 -- The party has changed: it is kept, everybody is told, and it will be written down. One alone is no
 -- party.
 local function changed(p, what, subject, gone)
 	local text, save = '', ''
 	p.w = now
 	gone = gone or {}
+	-- Whose key ran out, and who has gone elsewhere since, is no member; it belongs there.
+	for at = #p.m, 1, -1 do
+		local belongs = call('GET', base .. ':c:' .. p.m[at].c)
+		if belongs and belongs ~= p.id then
+			local left = table.remove(p.m, at)
+			if p.leader == left.c and #p.m > 0 then
+				p.leader = (first_here(p) or p.m[1]).c
+			end
+		end
+	end
 	if #p.m < 2 then
 		for _, m in ipairs(p.m) do
 			let_go(p, m.c, gone)
@@ -153,14 +171,6 @@ local function answer(...)
 		out[#out + 1] = saves[id][2]
 	end
 	return out
-end
-
-local function first_here(p)
-	for _, m in ipairs(p.m) do
-		if m.a == 0 then
-			return m
-		end
-	end
 end
 
 local function remove(p, character, what, subject)
@@ -339,6 +349,11 @@ function act.accept(character, name, inviter, _, new_party)
 			m = {{c = inviter, n = invite.n, map = '', s = now, a = 0}}}
 	end
 	p.m[#p.m + 1] = {c = character, n = name, map = '', s = now, a = 0}
+	for _, m in ipairs({p.m[1], p.m[#p.m]}) do -- a party that is gone may have left its number there
+		if not party_of(m.c) then
+			call('SET', base .. ':c:' .. m.c, p.id)
+		end
+	end
 	for _, other in ipairs(invites_to(character)) do
 		if other.c ~= inviter then
 			event('k', 'invite', 't', character, 'c', other.c, 'n', other.n, 'l', '0', 'd', '0')
