@@ -277,6 +277,63 @@ static void crowd_on_one_spot(void **state)
 	test_end(&t);
 }
 
+/* All near are told again in the same tick, more than an update holds, and nobody moves: who was
+ * left out comes in the ticks after, so that everyone is heard of within a second and those two. */
+static void who_is_left_out_comes_next(void **state)
+{
+	struct test_shard t;
+
+	(void)state;
+	test_init(&t, WIDTH_M, 600);
+	t.config.simulation.update_bytes_max = 256;
+	test_start(&t, 1);
+	for (uint32_t i = 0; i < 400; i++) /* slots are given in order */
+		test_join(&t, i, true, i % 19 == 3 ? 20000 + (int32_t)i * 10 : 300000, 20000);
+	test_run(&t, 8000);
+	for (uint32_t tick = 0; tick < 30; tick++) {
+		const struct test_client *c = &t.clients[3];
+
+		test_run(&t, 50);
+		assert_int_equal(c->view_count, 20);
+		for (uint32_t id = 1; id < TEST_ACTORS_MAX; id++)
+			if (c->knows[id] && t.tick - c->heard_tick[id] > 21)
+				fail_msg(
+					"heard of %u %u ticks ago", id, t.tick - c->heard_tick[id]);
+	}
+	test_end(&t);
+}
+
+/* A crowd that closes in all at once: those who were near enough are not any more. */
+static void who_is_nearer_takes_the_place(void **state)
+{
+	struct test_shard t;
+	const struct sim_map *m;
+	uint64_t seed = 5;
+
+	(void)state;
+	test_init(&t, WIDTH_M, 1300);
+	test_start(&t, 1);
+	m = t.shard->maps[0];
+	for (uint32_t i = 0; i < 1300; i++) {
+		bool close = i >= 700; /* they come later */
+		int32_t spread = i == 0 ? 1 : close ? 3000 : 25000;
+
+		if (i == 700)
+			test_run(&t, 3000);
+		t.clients[i].idle = i > 0;
+		test_join(&t, i, true,
+			200000 + (int32_t)sim_random_below(&seed, 2 * (uint32_t)spread) - spread,
+			200000 + (int32_t)sim_random_below(&seed, 2 * (uint32_t)spread) - spread);
+	}
+	test_run(&t, 3000);
+	assert_int_equal(t.clients[0].view_count, m->players_table[0].view_max);
+	for (uint32_t slot = 0; slot < m->player_slots; slot++)
+		if (sim_knows(m, 0, slot)) /* two steps of slack, 1.2 m each */
+			assert_true(abs(m->entities[slot].x_mm - 200000) < 3000 + 3 * 1300 &&
+				    abs(m->entities[slot].y_mm - 200000) < 3000 + 3 * 1300);
+	test_end(&t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -284,6 +341,8 @@ int main(void)
 		cmocka_unit_test(everyone_gets_all_looks),
 		cmocka_unit_test(crowd_on_one_square),
 		cmocka_unit_test(crowd_on_one_spot),
+		cmocka_unit_test(who_is_left_out_comes_next),
+		cmocka_unit_test(who_is_nearer_takes_the_place),
 	};
 
 	return cmocka_run_group_tests_name("crowd", tests, NULL, NULL);

@@ -58,7 +58,7 @@ static uint64_t hash_player(uint64_t h, const struct sim_map *m, uint32_t slot)
 	h = mix(h, (uint64_t)p->compared_beat << 32 | (uint64_t)p->pending_count << 2 |
 			   (uint64_t)p->crowded << 1 | p->rescan);
 	h = mix(h, (uint64_t)p->renew_floor << 32 | p->renew_next);
-	h = mix(h, (uint64_t)p->within << 8 | p->near);
+	h = mix(h, (uint64_t)p->behind << 16 | (uint64_t)p->within << 8 | p->near);
 	h = mix(h, (uint64_t)(uint32_t)p->saved_x_mm << 32 | (uint32_t)p->saved_y_mm);
 	for (uint32_t w = 0; w < m->known_words; w++)
 		h = mix(h, known[w]);

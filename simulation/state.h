@@ -153,6 +153,7 @@ struct sim_player {
 	bool route_ended;  /* ... and the dataplane has said that nothing of its peer follows */
 	bool rescan;       /* compare the whole view, not only the pending entities */
 	bool crowded;      /* more is near than may be in view */
+	bool behind;       /* the last update had no room for all that were to be told again */
 	uint8_t within;    /* buckets of distance that are in view whole, of the last comparison */
 	uint8_t near;      /* ... that the last update was picked from; 0: none yet */
 	uint8_t tell;      /* SIM_TELL_*: goes out at the end of the tick */
@@ -427,7 +428,7 @@ struct sim_parties {
 	struct sim_party_table table;
 	struct sim_outbox inbox; /* messages of control, for stage 4 */
 	uint8_t *live;           /* [player_slots * members_max * SIM_PARTY_LIVE_BYTES] */
-	uint32_t *asks;          /* [player_slots]: a queue of those whose party is to be asked for */
+	uint32_t *asks; /* [player_slots]: a queue of those whose party is to be asked for */
 	uint32_t ask_head, ask_count;
 	uint32_t resync_next; /* of a resync: the next slot; player_slots: it is over */
 	uint32_t members_max, share_range_mm;

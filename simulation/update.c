@@ -204,7 +204,7 @@ uint32_t sim_update_step(struct sim_shard *s, struct sim_map *m, uint32_t slot)
 	 * that fall into it. */
 	if (p->owed & SIM_OWE_JOINED)
 		return SIM_COST_SLOT;
-	if (!bytes && p->told_sequence == p->applied_sequence) {
+	if (!bytes && !p->behind && p->told_sequence == p->applied_sequence) {
 		p->rotate = class_end(m);
 		return SIM_COST_SLOT;
 	}
@@ -212,12 +212,13 @@ uint32_t sim_update_step(struct sim_shard *s, struct sim_map *m, uint32_t slot)
 	at = wire_u32(at, 2, p->applied_sequence);
 	at = wire_u32(at, 4, p->stay);
 	at = wire_u32(at, 5, p->input_waiting);
-	if (at + bytes <= end) {
+	if (!p->behind && at + bytes <= end) {
 		at = copy_rows(m, &window, at);
 		p->rotate = class_end(m);
 	} else {
 		pick(self, &at, end);
-		if (pick_due(m, slot, &at, end))
+		p->behind = !pick_due(m, slot, &at, end);
+		if (!p->behind)
 			cost += pick_nearest(m, slot, &window, &at, end) * SIM_COST_LOOK;
 		sim_count(s, SIM_UPDATES_PICKED, 1);
 		cost += m->class_words * SIM_COST_SLOT +
