@@ -53,7 +53,7 @@ struct fake {
 struct peer {
 	uv_tcp_t tcp;
 	struct fake *fake;
-	char in[16384];
+	char in[65536]; /* more than the longest script of lua/redis */
 	size_t in_bytes;
 };
 
@@ -186,6 +186,8 @@ static void peer_read(uv_stream_t *stream, ssize_t bytes, const uv_buf_t *buf)
 		if (uv_is_closing((uv_handle_t *)&peer->tcp))
 			return;
 	}
+	if (peer->in_bytes == sizeof(peer->in))
+		fail_msg("a command has more than the fake server's %zu bytes", sizeof(peer->in));
 }
 
 static void on_accept(uv_stream_t *listener, int status)
