@@ -18,7 +18,7 @@ configure() {
 	sed -i -e '/^maps:/,/^admission:/{/^admission:/!d}' "$stage_dir/node.yaml"
 	cat >>"$stage_dir/node.yaml" <<-YAML
 		maps:
-		  - {name: meadow, shard: 0, width: 60m, height: 60m, players_max: 200, instances_max: 3, close_after: 2s}
+		  - {name: meadow, shard: 0, width: 300m, height: 300m, players_max: 200, instances_max: 3, close_after: 2s}
 		  - {name: arena, kind: room, instances_max: 2, width: 40m, height: 40m, match_time: 600s}
 	YAML
 	"$stage_bin/stormweir-config" --check "$stage_dir/node.yaml" || die "the configuration is not good"
