@@ -88,7 +88,8 @@ enum sw_message_type { SW_MESSAGE_TYPES(SW_MESSAGE_ENUM) };
 	X(KICKED, 17, "removed by an operator")                                                    \
 	X(CHECKSUM, 18, "the server's checksum setting differs from the client's")                 \
 	X(COMPRESSION, 19, "the server's compression setting differs from the client's")           \
-	X(MAP_CLOSING, 20, "the room takes nobody any more")
+	X(MAP_CLOSING, 20, "the room takes nobody any more")                                       \
+	X(PASS_REFUSED, 21, "this pass is not good, or not any more; log in with a ticket")
 
 #define SW_REASON_ENUM(name, value, text) SW_REASON_##name = value,
 enum sw_disconnect_reason { SW_DISCONNECT_REASONS(SW_REASON_ENUM) };
