@@ -153,6 +153,7 @@ static bool send_order(struct orders *o, struct order *order, struct MHD_Connect
 	uint8_t *payload;
 	bool good = false;
 
+	take_answers(o); /* nobody comes for those to clients that went away, and the ring fills */
 	memcpy(body.author, author, sizeof(body.author));
 	payload = msg_begin(
 		message, MSG_ORDER, HANDLE_NONE, (uint32_t)sizeof(body) + body.words_bytes);

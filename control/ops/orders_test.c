@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -291,6 +292,47 @@ static void answers_find_who_asked(void **state)
 	end(&rig);
 }
 
+/* Sends an order over a connection of its own, which is returned. */
+static int ask_and_stay(const struct rig *rig)
+{
+	static const char request[] =
+		"POST /order HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " TOKEN_A
+		"\r\nContent-Length: 9\r\n\r\nplayer\n1\n";
+	struct sockaddr_in name = {.sin_family = AF_INET, .sin_port = htons(ops_port(rig->ops))};
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	name.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	assert_int_equal(connect(fd, (struct sockaddr *)&name, sizeof(name)), 0);
+	assert_int_equal(send(fd, request, sizeof(request) - 1, 0), sizeof(request) - 1);
+	return fd;
+}
+
+/* Answers that nobody waits for any more do not fill the ring. */
+static void who_leaves_takes_nothing_along(void **state)
+{
+	static char text[ORDER_TEXT_BYTES];
+	struct msg_order order;
+	const char *words;
+	struct client c;
+	struct rig rig;
+
+	(void)state;
+	start(&rig);
+	write_tokens("anna " TOKEN_A "\n", 0600);
+	memset(text, 'x', sizeof(text) - 1);
+	for (uint32_t i = 0; i < 3 * OPS_ORDER_SLOTS * MSG_SLOT_BYTES / ORDER_TEXT_BYTES; i++) {
+		int fd = ask_and_stay(&rig);
+		uint64_t id = next_order(&rig, &order, &words);
+
+		close(fd);
+		answer(&rig, id, ORDER_DONE, text);
+	}
+	client_start(&c, &rig, TOKEN_A, "player\n1\n");
+	answer(&rig, next_order(&rig, &order, &words), ORDER_DONE, "fine");
+	expect(&c, 200, "fine");
+	end(&rig);
+}
+
 static void a_stop_tells_who_waits(void **state)
 {
 	struct client clients[3];
@@ -340,6 +382,7 @@ int main(void)
 		cmocka_unit_test(only_tokens_of_the_file),
 		cmocka_unit_test(words_come_as_they_were_sent),
 		cmocka_unit_test(answers_find_who_asked),
+		cmocka_unit_test(who_leaves_takes_nothing_along),
 		cmocka_unit_test(a_stop_tells_who_waits),
 		cmocka_unit_test(the_wrong_way_is_said),
 	};
