@@ -173,7 +173,8 @@ void orders_opened(void *ctx, uint32_t definition, uint32_t id)
 		return; /* answered at its deadline */
 	if (id == INSTANCE_NONE) {
 		kept_end(ctl, first, ORDER_REFUSED,
-			"no instance could be prepared; the log says why");
+			"no instance could be prepared (then the log says why), or players took "
+			"the last one that may run");
 		return;
 	}
 	tell_opened(ctl, id, text, sizeof(text));

@@ -24,6 +24,14 @@ const char *director_refusal_text(enum director_refusal refusal)
 
 /* ---- opening ---- */
 
+/* Slots of which one more instance can come, or comes now. */
+static uint32_t slots_to_come(const struct director *d, const struct definition *def)
+{
+	return director_with_state(d, def, INSTANCE_EMPTY) +
+	       director_with_state(d, def, INSTANCE_ENDED) +
+	       director_with_state(d, def, INSTANCE_BUILDING);
+}
+
 void director_asked_settle(struct director *d, struct definition *def, uint32_t id)
 {
 	if (!def->asked)
@@ -57,14 +65,18 @@ enum director_refusal director_open(
 		return DIRECTOR_REFUSED_NONE;
 	}
 	/* Those that players wait for, and those asked for before, need slots too. */
-	if (director_with_state(d, def, INSTANCE_EMPTY) +
-			director_with_state(d, def, INSTANCE_ENDED) +
-			director_with_state(d, def, INSTANCE_BUILDING) <=
-		def->wanted + def->asked)
+	if (slots_to_come(d, def) <= def->wanted + def->asked)
 		return DIRECTOR_REFUSED_LIMIT;
 	def->asked++;
 	director_order_next(d, now_ns);
 	return DIRECTOR_REFUSED_NONE;
+}
+
+/* Players who came meanwhile may have taken the last one that may be. */
+static void give_up_orders(struct director *d, struct definition *def)
+{
+	while (def->asked && slots_to_come(d, def) < def->wanted + def->asked)
+		director_asked_settle(d, def, INSTANCE_NONE);
 }
 
 /* ---- closing ---- */
@@ -96,12 +108,8 @@ static uint64_t room_beside(
 /* The same on instances that are ready, or may still be prepared. */
 static uint64_t room_to_come(const struct director *d, const struct definition *def)
 {
-	static const enum instance_state states[] = {
-		INSTANCE_EMPTY, INSTANCE_ENDED, INSTANCE_BUILDING, INSTANCE_WARM};
-	uint64_t slots = 0;
+	uint64_t slots = slots_to_come(d, def) + director_with_state(d, def, INSTANCE_WARM);
 
-	for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++)
-		slots += director_with_state(d, def, states[i]);
 	return slots * d->config->maps[def - d->definitions].players_max;
 }
 
@@ -195,7 +203,9 @@ void director_close_tick(struct director *d, uint64_t now_ns)
 	if (d->stopped || now_ns - d->looked_ns < LOOK_MS * NS_PER_MS)
 		return;
 	d->looked_ns = now_ns;
-	for (uint32_t i = 0; i < d->config->map_count; i++)
+	for (uint32_t i = 0; i < d->config->map_count; i++) {
+		give_up_orders(d, &d->definitions[i]);
 		if (d->config->maps[i].kind != CONFIG_MAP_ROOM && d->config->maps[i].close_after_s)
 			close_one_too_many(d, i, now_ns);
+	}
 }

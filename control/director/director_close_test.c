@@ -85,6 +85,36 @@ static void a_player_who_waits_comes_first(void **state)
 	director_free(director);
 }
 
+/* A player who came while it was prepared gets the last one that may be: the operator is told so,
+ * and does not wait, for then nothing would ever close. */
+static void what_a_player_took_is_given_up(void **state)
+{
+	uint32_t id;
+
+	(void)state;
+	begin();
+	config.maps[MEADOW].close_after_s = 10;
+	all_built();
+	for (uint32_t i = 0; i < 3; i++) {
+		director_enter(director, opened[0]);
+		director_enter(director, opened[1]);
+	}
+	assert_int_equal(open_one(MEADOW, DIRECTOR_REFUSED_NONE), INSTANCE_NONE);
+	assert_int_equal(choose(MEADOW, 0, 0, &id), DIRECTOR_WAIT);
+	assert_true(built(true));
+	assert_int_equal(asks, 0);
+	wait_ms(200);
+	assert_int_equal(asks, 1);
+	assert_int_equal(asked_ids[0], INSTANCE_NONE);
+	for (uint32_t i = 0; i < 3; i++) {
+		director_leave(director, opened[0]);
+		director_leave(director, opened[1]);
+	}
+	wait_ms(11000);
+	assert_int_equal(closes, 1);
+	director_free(director);
+}
+
 static void an_operator_closes(void **state)
 {
 	uint32_t id;
@@ -384,6 +414,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_operator_opens),
 		cmocka_unit_test(a_player_who_waits_comes_first),
+		cmocka_unit_test(what_a_player_took_is_given_up),
 		cmocka_unit_test(an_operator_closes),
 		cmocka_unit_test(the_one_too_many_closes),
 		cmocka_unit_test(the_others_must_have_room),
