@@ -1,4 +1,5 @@
 /* What operators ask and order about one player. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,10 +34,12 @@ static struct session *by_name(struct adm *adm, const char *name)
 
 static struct session *player_find(struct adm *adm, const char *word)
 {
+	uint64_t id;
 	char *end;
-	uint64_t id = strtoull(word, &end, 10);
 
-	if (word[0] >= '0' && word[0] <= '9' && !*end) {
+	errno = 0;
+	id = strtoull(word, &end, 10);
+	if (word[0] >= '0' && word[0] <= '9' && !*end && !errno) {
 		struct session *session = session_by_character(&adm->table, id);
 
 		/* A name may be a number, too. */
