@@ -92,6 +92,20 @@ void audits_pump(struct world *world, uint64_t now_ns)
 		world->audit_under_way = send_record(world, &record, now_ns);
 }
 
+/* It is never taken: the log has it, and the next one follows. */
+static void refused_as_data(struct world *world, const char *sqlstate)
+{
+	struct journal_record record;
+
+	if (!journal_first(&world->journal, &record))
+		return;
+	sw_log(SW_LOG_ERROR, "world",
+		"what %s did (%s: %s) will not be in ops_audit_log: refused as data, SQLSTATE %s",
+		record.author, record.what, record.outcome, sqlstate);
+	journal_drop_first(&world->journal);
+	world_count(world, WORLD_AUDITS_LOST, 1);
+}
+
 void audits_on_result(
 	struct world *world, enum pg_outcome outcome, PGresult *const *results, uint32_t count)
 {
@@ -99,51 +113,35 @@ void audits_on_result(
 
 	world->audit_under_way = false;
 	if (outcome == PG_DONE) {
-		world_count(world, WORLD_AUDITS_WRITTEN, 1);
 		journal_drop_first(&world->journal);
+		world_count(world, WORLD_AUDITS_WRITTEN, 1);
 	} else if (outcome == PG_ERROR) {
 		const char *state = count ? pg_sqlstate(results[count - 1]) : "";
 
 		world->audit_retry_ns = now_ns + RETRY_NS;
-		if ((!strncmp(state, "22", 2) || !strncmp(state, "23", 2))) {
-			world_count(world, WORLD_AUDITS_LOST, 1);
-			sw_log(SW_LOG_ERROR, "world",
-				"a record of ops_audit_log is refused as data (SQLSTATE %s)",
-				state);
-			journal_drop_first(&world->journal);
-		}
+		if (!strncmp(state, "22", 2) || !strncmp(state, "23", 2))
+			refused_as_data(world, state);
 	}
 	audits_pump(world, now_ns);
 }
 
 /* ---- what is not saved of a character ---- */
 
-#define LISTED_MAX 4096u
-
 void audits_writes_query(struct world *world, const struct msg *message)
 {
-	const struct commit *list[LISTED_MAX];
 	struct msg_writes_query query;
 	struct msg_writes_result *result;
 	struct msg answer[2];
-	uint32_t count;
 
 	memcpy(&query, msg_payload(message), sizeof(query));
 	result = (void *)msg_begin(answer, MSG_WRITES_RESULT, HANDLE_NONE, sizeof(*result));
 	*result = (struct msg_writes_result){.request = query.request,
 		.character_id = query.character_id,
 		.saves = save_table_has(world->saves, query.realm_id, query.character_id),
+		.commits = commit_table_count(world->commits, query.realm_id, query.character_id),
 		.links_max = world->link_count};
 	for (uint32_t i = 0; i < world->link_count; i++)
 		result->links += pg_link_ready(world->links[i]);
-	count = commit_table_unsettled(world->commits, UINT64_MAX, list, LISTED_MAX);
-	for (uint32_t i = 0; i < count && i < LISTED_MAX; i++) {
-		const struct msg_commit *c = &list[i]->body.commit;
-
-		result->commits += c->realm_id == query.realm_id &&
-				   (c->character_id[0] == query.character_id ||
-					   c->character_id[1] == query.character_id);
-	}
 	/* A question of an operator: when the ring is full it is not answered. */
 	msg_ring_push(world->sources[SOURCE_CONTROL].out, answer);
 }

@@ -252,6 +252,15 @@ bool commit_table_has(const struct commit_table *t, uint32_t realm_id, uint64_t 
 	return find(t, realm_id, character_id) != NIL;
 }
 
+uint32_t commit_table_count(const struct commit_table *t, uint32_t realm_id, uint64_t character_id)
+{
+	uint32_t i = find(t, realm_id, character_id), count = 0;
+
+	for (uint32_t at = i == NIL ? NIL : t->holders[i].first; at != NIL; count++)
+		at = t->commits[at / 2].next[at % 2];
+	return count;
+}
+
 /* ---- which requests are pending ---- */
 
 static uint32_t *request_bucket(const struct commit_table *t, const uint64_t request[2])

@@ -104,6 +104,9 @@ uint32_t commit_table_expired(
 
 /* True while a commit of the character waits or is in flight. */
 bool commit_table_has(const struct commit_table *table, uint32_t realm_id, uint64_t character_id);
+/* How many that are. */
+uint32_t commit_table_count(
+	const struct commit_table *table, uint32_t realm_id, uint64_t character_id);
 
 uint32_t commit_table_used(const struct commit_table *table);    /* all but FREE */
 uint32_t commit_table_pending(const struct commit_table *table); /* WAITING or IN_FLIGHT */

@@ -184,10 +184,28 @@ static struct msg_writes_result writes_of(struct fixture *f, uint64_t character)
 	return result;
 }
 
+static void give(struct fixture *f, uint64_t number, uint64_t character)
+{
+	struct {
+		struct msg_commit head;
+		struct commit_op op;
+	} c = {.head = {.request = {0xa0d1, number},
+		       .character_id = {character},
+		       .epoch = {1},
+		       .realm_id = 1,
+		       .expires_ms = 60000,
+		       .reason = COMMIT_REASON_LOOT,
+		       .ops = 1},
+		.op = {.kind = COMMIT_GOLD, .amount = 5}};
+
+	fixture_commit(f, FIXTURE_MAIN, &c.head);
+}
+
 static void what_is_not_saved_is_told(void **state)
 {
 	struct msg_writes_result result;
 	struct fixture f;
+	PGconn *other;
 
 	(void)state;
 	start(&f);
@@ -197,6 +215,20 @@ static void what_is_not_saved_is_told(void **state)
 	assert_int_equal(result.commits, 0);
 	assert_true(result.links_max > 0);
 	assert_int_equal(result.links, result.links_max);
+	/* One under way, one behind it. */
+	other = server_connect("stormweir");
+	server_sql(other, "BEGIN");
+	server_sql(other, "SELECT 1 FROM character WHERE character_id = 4711 FOR UPDATE");
+	give(&f, 1, 4711);
+	give(&f, 2, 4711);
+	fixture_wait_counter(&f, WORLD_COMMITS_TAKEN, 2);
+	assert_int_equal(writes_of(&f, 4711).commits, 2);
+	assert_int_equal(writes_of(&f, 4712).commits, 0);
+	server_sql(other, "ROLLBACK");
+	PQfinish(other);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(fixture_committed(&f, FIXTURE_MAIN).result, COMMIT_RESULT_OK);
+	assert_int_equal(writes_of(&f, 4711).commits, 0);
 	server_do("kill");
 	fixture_wait_health(&f, false);
 	fixture_save(&f, FIXTURE_MAIN, 4711, 1, 5000, false);
