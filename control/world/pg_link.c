@@ -29,6 +29,7 @@ struct pg_link {
 	uint64_t pause_ns, random;
 	uint32_t attempt, failures; /* failures: in a row */
 	bool broken;                /* a send failed: ended by the next tick or read */
+	uint64_t finished_ns;       /* the last request did */
 	struct request *requests;   /* ring [requests_max + 1]: one more for preparing */
 	uint32_t head, count;
 	PGresult *results[RESULTS_MAX]; /* of the request at head */
@@ -264,6 +265,7 @@ static bool request_finish(struct pg_link *link)
 	const char *text;
 	bool spent = false;
 
+	link->finished_ns = mono_ns();
 	link->head = (link->head + 1) % (link->config.requests_max + 1);
 	link->count--;
 	for (uint32_t i = 0; i < link->result_count && outcome == PG_DONE; i++) {
@@ -351,6 +353,7 @@ static void on_poll(uv_poll_t *poll, int status, int events)
 void pg_link_tick(struct pg_link *link, uint64_t now_ns)
 {
 	uint64_t limit_ns = (link->config.statement_timeout_ms + REQUEST_GRACE_MS) * NS_PER_MS;
+	uint64_t begun_ns;
 
 	switch (link->state) {
 	case LINK_PAUSE:
@@ -365,9 +368,13 @@ void pg_link_tick(struct pg_link *link, uint64_t now_ns)
 			link_end(link, PG_FAULT_LOST);
 		break;
 	case LINK_READY:
+		/* The server works on it since it was sent, or the one before it was done. */
+		begun_ns = link->requests[link->head].sent_ns;
+		if (begun_ns < link->finished_ns)
+			begun_ns = link->finished_ns;
 		if (link->broken)
 			link_end(link, PG_FAULT_LOST);
-		else if (link->count > 0 && now_ns > link->requests[link->head].sent_ns + limit_ns)
+		else if (link->count > 0 && now_ns > begun_ns + limit_ns)
 			link_end(link, PG_FAULT_STATEMENT_TIMEOUT);
 		break;
 	}

@@ -7,12 +7,13 @@
  * ends in exactly one call of on_result, in the order they were sent.
  *
  * What ends a connection: the server closes it or resets it, connecting takes longer than
- * connect_timeout_ms, a request is older than statement_timeout_ms (which the server enforces
- * first, ending just that request) and REQUEST_GRACE_MS, or an error after which the session is of
- * no use (shutting down, a primary that became a standby, a prepared statement that is gone or no
- * longer fits its table). Then every request under way ends with PG_UNKNOWN: it may or may not have
- * happened. The next attempt follows after a pause that doubles from 100 ms to 5 s, with a random
- * part, so that many nodes do not come back in step. */
+ * connect_timeout_ms, the server works on a request for longer than statement_timeout_ms (which it
+ * enforces first, ending just that request) and REQUEST_GRACE_MS, however long that one waited for
+ * those before it, or an error after which the session is of no use (shutting down, a primary that
+ * became a standby, a prepared statement that is gone or no longer fits its table). Then every
+ * request under way ends with PG_UNKNOWN: it may or may not have happened. The next attempt follows
+ * after a pause that doubles from 100 ms to 5 s, with a random part, so that many nodes do not come
+ * back in step. */
 #ifndef SW_CONTROL_WORLD_PG_LINK_H
 #define SW_CONTROL_WORLD_PG_LINK_H
 

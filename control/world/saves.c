@@ -134,8 +134,8 @@ void flush_take(struct world *world, uint64_t now_ns)
 	world->flush_sequence = save_table_sequence(world->saves);
 	world->flush_commits = commit_table_sequence(world->commits);
 	world->flush_stalled = world->stalled;
-	pg_link_hurry(world->links[LINK_SAVES_INDEX]);
-	pg_link_hurry(world->links[LINK_COMMITS_INDEX]);
+	for (uint32_t i = 0; i < world->link_count; i++)
+		pg_link_hurry(world->links[i]);
 	saves_pump(world, now_ns);
 	commits_pump(world, now_ns);
 	parties_pump(world, now_ns);

@@ -312,7 +312,6 @@ static void start(uint32_t pending_max)
 	fixture_init(&f, 1024);
 	f.config.postgres.commits_pending_max = pending_max;
 	f.config.postgres.commits_per_batch = 16;
-	f.config.postgres.statement_timeout_ms = 20000;
 }
 
 static void begin(void)

@@ -32,8 +32,9 @@ void fixture_init(struct fixture *f, uint32_t ring_slots)
 	f->config.node.stop_deadline_ms = 15000;
 	server_conninfo(
 		f->config.postgres.conninfo, sizeof(f->config.postgres.conninfo), "stormweir");
-	f->config.postgres.connect_timeout_ms = 3000;
-	f->config.postgres.statement_timeout_ms = 3000;
+	/* A busy machine is no failure: tests that wait for one of these set their own. */
+	f->config.postgres.connect_timeout_ms = 20000;
+	f->config.postgres.statement_timeout_ms = 20000;
 	f->config.postgres.saves_pending_max = 20000;
 	f->config.postgres.saves_per_batch = 250;
 	f->config.postgres.commits_pending_max = 4096;

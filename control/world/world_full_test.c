@@ -116,7 +116,6 @@ static int start(void **state)
 {
 	(void)state;
 	fixture_init(&f, 1024);
-	f.config.postgres.statement_timeout_ms = 20000;
 	f.config.postgres.commits_per_batch = 16;
 	fixture_start(&f);
 	assert_non_null(f.world);

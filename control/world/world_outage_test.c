@@ -146,7 +146,6 @@ static void killed_with_a_batch_under_way(void **state)
 	(void)state;
 	make_characters();
 	fixture_init(&f, 4096);
-	f.config.postgres.statement_timeout_ms = 20000;
 	fixture_start(&f);
 	other = server_connect("stormweir");
 	server_sql(other, "BEGIN");

@@ -193,7 +193,6 @@ static void loads_refused_while_saves_stand(void **state)
 	make_characters(2000);
 	fixture_init(&f, 512);
 	f.config.postgres.saves_pending_max = 64;
-	f.config.postgres.statement_timeout_ms = 10000;
 	fixture_start(&f);
 	server_sql(other, "BEGIN");
 	server_sql(other, "LOCK TABLE character_position IN EXCLUSIVE MODE"); /* reads go on */
@@ -356,6 +355,36 @@ static void a_held_lock_harms_nobody_else(void **state)
 	fixture_fini(&f);
 }
 
+/* Many loads, each of which takes the server a while: the link is not given up while they are done
+ * one after the other, however long the last one waits. */
+static void a_long_queue_is_not_silence(void **state)
+{
+	enum { LOADS = 150 };
+	struct fixture f;
+	uint32_t done = 0;
+
+	(void)state;
+	make_characters(LOADS);
+	server_sql(sql, "ALTER SYSTEM SET commit_delay = 20000"); /* us */
+	server_sql(sql, "ALTER SYSTEM SET commit_siblings = 0");
+	server_sql(sql, "SELECT pg_reload_conf()");
+	server_wait_for(sql, "SELECT (current_setting('commit_delay') = '20000')::int");
+	fixture_init(&f, 1024);
+	f.config.postgres.statement_timeout_ms = 1000; /* and 1,000 more: less than 150 * 20 */
+	fixture_start(&f);
+	for (uint64_t id = 1; id <= LOADS; id++)
+		fixture_load(&f, id, 1, id, "");
+	for (uint32_t i = 0; i < LOADS; i++)
+		done += fixture_loaded(&f).result == MSG_LOAD_OK;
+	assert_true(done < LOADS); /* the last one waited longer than a silent link would have */
+	server_wait_for(sql, "SELECT (count(*) = 150)::int FROM character WHERE epoch = 2");
+	assert_int_equal(fixture_counter(&f, WORLD_LINKS_LOST), 0);
+	server_sql(sql, "ALTER SYSTEM RESET ALL");
+	server_sql(sql, "SELECT pg_reload_conf()");
+	fixture_stop(&f);
+	fixture_fini(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -370,6 +399,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(full_rings_lose_nothing, empty_tables, disconnect),
 		cmocka_unit_test_setup_teardown(
 			a_held_lock_harms_nobody_else, empty_tables, disconnect),
+		cmocka_unit_test_setup_teardown(
+			a_long_queue_is_not_silence, empty_tables, disconnect),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
