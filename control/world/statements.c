@@ -40,18 +40,21 @@ const struct pg_prepared statements_requests[STATEMENTS_REQUESTS] = {
 		  "outcome) VALUES ($1::int4, $2::text::uuid, to_timestamp($3::int8 / 1000.0), "
 		  "$4::text, $5::text, $6::text, $7::text, $8::bool, $9::text) "
 		  "ON CONFLICT DO NOTHING"},
-	/* See prune.c. Places of rows, so that no plan made for a small table reads all of a large
-	 * one; records are never changed, so a place stays. Numbers, then the last request seen. */
+	/* See prune.c. Numbers, then the last request seen. What is deleted is between two keys,
+	 * not in a list of them: a plan made for a small table may look for a list in all of a
+	 * large one. */
 	{"prune_records",
-		"WITH page AS MATERIALIZED (SELECT ctid AS place, request, character_id, at "
-		"FROM commit_record WHERE realm_id = $1::int4 AND request > $2::uuid "
-		"ORDER BY request LIMIT 1000), "
-		"gone AS (DELETE FROM commit_record WHERE ctid = ANY (ARRAY(SELECT p.place "
-		"FROM page p WHERE p.at < now() - make_interval(hours => $3::int4) "
-		"AND p.at < (SELECT c.last_login_at FROM character c WHERE c.realm_id = $1::int4 "
-		"AND c.character_id = p.character_id))) RETURNING 1) "
-		"SELECT (SELECT count(*) FROM page), (SELECT count(*) FROM gone), "
-		"(SELECT request FROM page ORDER BY request DESC LIMIT 1)"},
+		"WITH page AS MATERIALIZED (SELECT request FROM commit_record "
+		"WHERE realm_id = $1::int4 AND request > $2::uuid ORDER BY request LIMIT 1000), "
+		"seen AS MATERIALIZED (SELECT count(*) AS rows, "
+		"(SELECT p.request FROM page p ORDER BY p.request DESC LIMIT 1) AS last FROM "
+		"page), "
+		"gone AS (DELETE FROM commit_record r WHERE r.realm_id = $1::int4 "
+		"AND r.request > $2::uuid AND r.request <= (SELECT s.last FROM seen s) "
+		"AND r.at < now() - make_interval(hours => $3::int4) "
+		"AND r.at < (SELECT c.last_login_at FROM character c WHERE c.realm_id = $1::int4 "
+		"AND c.character_id = r.character_id) RETURNING 1) "
+		"SELECT s.rows, (SELECT count(*) FROM gone), s.last FROM seen s"},
 	/* Parties (parties.c). A batch may have several versions of one: the greatest is kept. The
 	 * same version again only says that the party is still there. */
 	{"save_parties",

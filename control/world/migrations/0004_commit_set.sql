@@ -12,11 +12,10 @@
 -- number there (from 0), and whose character it changes.
 --
 -- Why it is safe: all characters are locked in id order first. Whoever else changes what they own holds
--- the same locks, so each later statement sees it as it will stay until the end, and a row of item_slot
--- is found again by the place where it was seen. Requests are not looked up: one that was carried out
--- before has a record, whose key the new record meets. Then, as with anything else that the schema
--- refuses, all that this function did is taken back, and commit_batch_1 carries out the same commits one
--- by one, with the first result for those that have one.
+-- the same locks, so each later statement sees it as it will stay until the end. Requests are not looked
+-- up: one that was carried out before has a record, whose key the new record meets. Then, as with
+-- anything else that the schema refuses, all that this function did is taken back, and commit_batch_1
+-- carries out the same commits one by one, with the first result for those that have one.
 --
 -- The settings: the plans are made once in a session, maybe when the tables are empty. Whatever they
 -- hold later, every row is found through its key; and nothing is gained by planning again, or by
@@ -51,7 +50,7 @@ DECLARE
 	gold_1 bigint[] := nought; experience_1 bigint[] := nought;
 	changed_0 boolean[] := nothing; changed_1 boolean[] := nothing;
 	-- of operations
-	code integer[]; after bigint[]; places tid[];
+	code integer[]; after bigint[]; lies boolean[]; -- lies: there is a row of the slot
 	--
 	held bigint[]; held_epochs bigint[];
 	n integer; i integer;
@@ -95,21 +94,22 @@ BEGIN
 	END IF;
 
 	-- What each operation would come to, of itself.
-	SELECT array_agg(v.code), array_agg(v.after), array_agg(v.place),
-		bool_or(v.code = c_ok AND v.kind = 2 AND v.place IS NULL),
-		bool_or(v.code = c_ok AND v.place IS NOT NULL AND v.after > 0),
-		bool_or(v.code = c_ok AND v.place IS NOT NULL AND v.after = 0)
-		INTO code, after, places, any_new, any_old, any_gone
-		FROM (SELECT f.code, f.place, f.kind,
+	SELECT array_agg(v.code), array_agg(v.after), array_agg(v.lies),
+		bool_or(v.code = c_ok AND v.kind = 2 AND NOT v.lies),
+		bool_or(v.code = c_ok AND v.lies AND v.after > 0),
+		bool_or(v.code = c_ok AND v.lies AND v.after = 0)
+		INTO code, after, lies, any_new, any_old, any_gone
+		FROM (SELECT f.code, f.lies, f.kind,
 			CASE f.code WHEN c_ok THEN f.has + op_amounts[f.n] ELSE 0 END AS after
-			FROM (SELECT h.n, h.place, h.kind, h.has, CASE
+			FROM (SELECT h.n, h.lies, h.kind, h.has, CASE
 				WHEN h.fits IS FALSE THEN c_slot_taken
 				WHEN op_amounts[h.n] > 0 AND h.has > c_max - op_amounts[h.n]
 					THEN c_too_much
 				WHEN op_amounts[h.n] < 0 AND h.has < -op_amounts[h.n]
 					THEN c_not_enough
 				ELSE c_ok END AS code
-				FROM (SELECT s.n, op_kinds[s.n] AS kind, r.place,
+				FROM (SELECT s.n, op_kinds[s.n] AS kind,
+					r.item IS NOT NULL AS lies,
 					r.item = op_items[s.n] AND r.serial = 0 AS fits,
 					CASE op_kinds[s.n] * 2 + op_whos[s.n]
 					WHEN 0 THEN gold_0[op_commits[s.n]]
@@ -118,8 +118,8 @@ BEGIN
 					WHEN 3 THEN experience_1[op_commits[s.n]]
 					ELSE coalesce(r.count, 0) END AS has
 					FROM generate_subscripts(op_kinds, 1) AS s (n)
-					LEFT JOIN LATERAL (SELECT x.ctid AS place, x.item,
-						x.serial, x.count FROM item_slot x
+					LEFT JOIN LATERAL (SELECT x.item, x.serial, x.count
+						FROM item_slot x
 						WHERE op_kinds[s.n] = 2 AND x.realm_id = realm
 						AND x.character_id = op_characters[s.n]
 						AND x.slot = op_slots[s.n] OFFSET 0) r ON true
@@ -171,19 +171,21 @@ BEGIN
 			SELECT realm, op_characters[s.n], op_slots[s.n], op_items[s.n], 0,
 			op_amounts[s.n]
 			FROM generate_subscripts(op_kinds, 1) AS s (n)
-			WHERE op_kinds[s.n] = 2 AND places[s.n] IS NULL
+			WHERE op_kinds[s.n] = 2 AND NOT lies[s.n]
 			AND v_result[op_commits[s.n]] = c_ok;
 	END IF;
 	IF any_old THEN
 		UPDATE item_slot x SET count = after[s.n]
 			FROM generate_subscripts(op_kinds, 1) AS s (n)
-			WHERE x.ctid = places[s.n] AND after[s.n] > 0
-			AND v_result[op_commits[s.n]] = c_ok;
+			WHERE lies[s.n] AND after[s.n] > 0 AND v_result[op_commits[s.n]] = c_ok
+			AND x.realm_id = realm AND x.character_id = op_characters[s.n]
+			AND x.slot = op_slots[s.n];
 	END IF;
 	IF any_gone THEN
 		DELETE FROM item_slot x USING generate_subscripts(op_kinds, 1) AS s (n)
-			WHERE x.ctid = places[s.n] AND after[s.n] = 0
-			AND v_result[op_commits[s.n]] = c_ok;
+			WHERE lies[s.n] AND after[s.n] = 0 AND v_result[op_commits[s.n]] = c_ok
+			AND x.realm_id = realm AND x.character_id = op_characters[s.n]
+			AND x.slot = op_slots[s.n];
 	END IF;
 	IF any_changed_0 THEN
 		UPDATE character c SET gold = gold_0[s.i], experience = experience_0[s.i],
