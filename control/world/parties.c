@@ -15,7 +15,7 @@
 #define COLUMNS 5u
 /* A restore waits so long for what is still to be written. */
 #define RESTORE_WAIT_NS (5 * NS_PER_S)
-/* What is out of date is removed so often, and at each restore. */
+/* What is out of date is removed so often; a restore does not read it. */
 #define PRUNE_NS (600 * NS_PER_S)
 
 enum { TAG_SAVE, TAG_EPOCH, TAG_PAGE, TAG_PRUNE };
