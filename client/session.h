@@ -36,7 +36,7 @@ struct swc_session {
 	const struct swc_ground *ground; /* of the map that it is on; NULL: none, or unknown */
 	uint32_t input_tries;            /* batches sent since the last new input */
 	uint32_t view_sequence;          /* of the last ViewChange of this stay */
-	uint32_t stays, view_stay;       /* JOINED seen; the stay that the view belongs to */
+	uint32_t view_stay;              /* the stay that the view belongs to; maybe the next one */
 	uint64_t party_version;          /* of the last PartyState taken */
 	uint32_t refused_reason;
 	char refused_text[256]; /* empty: none came */

@@ -65,6 +65,20 @@ static enum swc_refusal on_refused(struct swc_session *session, const Sw__Refuse
 	return SWC_REFUSAL_COUNT;
 }
 
+static bool later(uint32_t stay, uint32_t than)
+{
+	return (int32_t)(stay - than) > 0;
+}
+
+/* The view is a new stay's. Channels 0 and 3 are not ordered against each other: its first
+ * ViewChange may come before its Joined, and the last ones of the map that was left after that. */
+static void view_begin(struct swc_session *session, uint32_t stay)
+{
+	session->view_stay = stay;
+	session->view_sequence = 0;
+	swc_view_clear(&session->view);
+}
+
 static enum swc_refusal on_joined(struct swc_session *session, const Sw__Joined *message)
 {
 	struct swc_self *self = &session->self;
@@ -84,13 +98,9 @@ static enum swc_refusal on_joined(struct swc_session *session, const Sw__Joined 
 
 	session->state = SWC_PLAYING;
 	session->joined = true;
-	session->stays++;
 	session->stay = message->stay;
-	if (session->view_stay < session->stays) { /* the new stay's first ViewChange is to come */
-		session->view_stay = session->stays;
-		session->view_sequence = 0;
-		swc_view_clear(&session->view);
-	}
+	if (later(message->stay, session->view_stay))
+		view_begin(session, message->stay);
 	self->actor_id = message->actor_id;
 	copy_text(self->map, sizeof(self->map), message->map);
 	self->width_mm = message->width_mm;
@@ -215,6 +225,11 @@ static enum swc_refusal on_denied(struct swc_session *session, const Sw__ActionR
 
 static enum swc_refusal on_combat(struct swc_session *session, const Sw__CombatEvents *message)
 {
+	/* Actor ids mean something on their own map only. */
+	if (message->stay != session->view_stay) {
+		session->stats.blows_other_stay += message->n_events;
+		return SWC_REFUSAL_COUNT;
+	}
 	for (size_t i = 0; i < message->n_events; i++) {
 		const Sw__CombatEvent *blow = message->events[i];
 		struct swc_event event = {.type = SWC_EVENT_COMBAT};
@@ -223,7 +238,8 @@ static enum swc_refusal on_combat(struct swc_session *session, const Sw__CombatE
 		/* One of the two may be out of view. */
 		if (actor)
 			actor->health = blow->health;
-		else if (session->joined && blow->target == session->self.actor_id)
+		else if (session->joined && message->stay == session->stay &&
+			 blow->target == session->self.actor_id)
 			session->self.health = blow->health;
 		session->stats.blows++;
 		event.combat.attacker = blow->attacker;
@@ -604,7 +620,8 @@ static enum swc_refusal view_enter(
 	if (!state || !state->actor_id || state->heading > UINT16_MAX ||
 		state->moving > SPEED_MM_MAX || !text_fits(enter->name, SWC_NAME_BYTES))
 		return SWC_REFUSAL_OUT_OF_RANGE;
-	if (session->joined && state->actor_id == session->self.actor_id)
+	if (session->joined && session->view_stay == session->stay &&
+		state->actor_id == session->self.actor_id)
 		return SWC_REFUSAL_COUNT; /* oneself is not in one's view */
 	actor.actor_id = state->actor_id;
 	actor.x_mm = state->x_mm;
@@ -639,19 +656,12 @@ static enum swc_refusal on_view_change(struct swc_session *session, const Sw__Vi
 
 	if (!message->sequence)
 		return SWC_REFUSAL_OUT_OF_RANGE;
-	/* Channels 0 and 3 are not ordered against each other: what was told of the map that was
-	 * left may come after the next one's Joined, */
-	if (session->joined && (int32_t)(message->stay - session->stay) < 0) {
+	if (later(session->view_stay, message->stay)) {
 		session->stats.view_changes_late++;
 		return SWC_REFUSAL_COUNT;
 	}
-	/* and 1, which begins a stay, before its Joined. */
-	if (message->sequence == 1 &&
-		(session->view_sequence || !session->joined || message->stay != session->stay)) {
-		session->view_stay = session->stays + 1;
-		session->view_sequence = 0;
-		swc_view_clear(&session->view);
-	}
+	if (message->stay != session->view_stay)
+		view_begin(session, message->stay);
 	if (message->sequence <= session->view_sequence)
 		return SWC_REFUSAL_OUT_OF_ORDER;
 	session->stats.view_changes++;

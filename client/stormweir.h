@@ -176,7 +176,8 @@ struct swc_stats {
 	uint64_t
 		inputs_forgotten; /* too many inputs unconfirmed: prediction let go of the oldest */
 	uint64_t dialogues;
-	uint64_t blows; /* told of */
+	uint64_t blows;            /* told of */
+	uint64_t blows_other_stay; /* on a map that was left: ignored (normal) */
 	uint64_t refused[SWC_REFUSAL_COUNT];
 	uint32_t rtt_ms, rtt_variance_ms; /* ENet's estimate */
 };

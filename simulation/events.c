@@ -124,6 +124,7 @@ uint32_t sim_events_tell(struct sim_shard *s, struct sim_map *m, uint32_t observ
 		return SIM_COST_CELL;
 	start = sim_send_begin(s, SW_MSG_COMBAT);
 	t.at = wire_u32(start, 1, m->tick);
+	t.at = wire_u32(t.at, 3, p->stay);
 	write_cells(m, observer, &window, true, &t);
 	looked = t.looked;
 	/* While messages wait for room in a ring only his own are worth a place in the queue. */

@@ -60,6 +60,7 @@ static void read_view(struct test_client *c, const uint8_t *bytes, uint32_t coun
 	assert_non_null(change);
 	if (count + 1 > c->view_bytes_largest)
 		c->view_bytes_largest = count + 1;
+	assert_int_equal(change->stay, c->stay);
 	c->gaps += change->sequence != c->view_sequence + 1;
 	c->gaps += change->tick == c->view_tick; /* at most one a tick */
 	c->view_sequence = change->sequence;
@@ -93,6 +94,7 @@ static void read_combat(struct test_client *c, const uint8_t *bytes, uint32_t co
 
 	assert_non_null(combat);
 	assert_true(combat->n_events > 0);
+	assert_int_equal(combat->stay, c->stay);
 	assert_true(combat->tick != c->combat_tick); /* at most one a tick */
 	c->combat_tick = combat->tick;
 	c->combats++;

@@ -440,8 +440,7 @@ uint32_t sim_view_step(struct sim_shard *s, struct sim_map *m, uint32_t slot)
 	c.leave_count = c.enters = 0;
 	c.at = wire_u32(c.at, 1, m->tick);
 	c.at = wire_u32(c.at, 2, p->view_sequence + 1);
-	if (p->stay)
-		c.at = wire_u32(c.at, 5, p->stay);
+	c.at = wire_u32(c.at, 5, p->stay);
 	if (p->rescan || due) {
 		cost += rescan(m, slot, &window, &c);
 		if (due)

@@ -118,7 +118,7 @@ static void to_client(struct rig *rig, const struct msg *message)
 	case SW_MSG_VIEW_CHANGE: {
 		Sw__ViewChange *change = sw__view_change__unpack(NULL, count, bytes);
 
-		if (change->sequence != client->view_sequence + 1)
+		if (change->stay != client->stay || change->sequence != client->view_sequence + 1)
 			fault(rig, "a view change of another map, or a gap", index);
 		client->view_sequence = change->sequence;
 		sw__view_change__free_unpacked(change, NULL);

@@ -45,8 +45,7 @@ class Client:
         self.match, self.cards, self.quests = None, None, None
         self.party, self.party_live, self.party_answers, self.party_invites = None, None, {}, []
         self.view = {}
-        self.view_sequence = 0
-        self.view_of_last_stay = False
+        self.view_stay, self.view_sequence = 0, 0
         self.own_tick = None
         self.acknowledged = 0
         self.sequence = 0
@@ -98,8 +97,8 @@ class Client:
     def on_Joined(self, got):
         if not self.admitted or not got["actor_id"] or not 1 <= got["tick_hz"] <= 60:
             self.fault(f"Joined is not as it should be: {got}")
-        if self.joined and not self.view_of_last_stay:
-            self.view = {}
+        if got["stay"] > self.view_stay:
+            self.view_begin(got["stay"])
         self.joined = got
         self.path = {self.sequence: ((0, 0), got["x_mm"], got["y_mm"], got["heading"], 0)}
         self.acknowledged = self.sequence
@@ -109,10 +108,15 @@ class Client:
             self.fault("CharacterDetail before Joined")
         self.detail = got
 
+    def view_begin(self, stay):
+        self.view, self.view_stay, self.view_sequence = {}, stay, 0
+
     def on_ViewChange(self, got):
-        if got["sequence"] == 1:
-            self.view = {}
-        elif got["sequence"] != self.view_sequence + 1:
+        if got["stay"] < self.view_stay:  # of the map that was left
+            return
+        if got["stay"] > self.view_stay:
+            self.view_begin(got["stay"])
+        if got["sequence"] != self.view_sequence + 1:
             self.fault(f"ViewChange {got['sequence']} after {self.view_sequence}")
         self.view_sequence = got["sequence"]
         for actor in got["leave"]:
@@ -120,7 +124,8 @@ class Client:
                 self.fault(f"actor {actor} leaves and was not in view")
         for enter in got["enter"]:
             state = enter["state"]
-            if state is None or self.joined and state["actor_id"] == self.joined["actor_id"]:
+            own = self.joined and self.joined["stay"] == got["stay"] and self.joined["actor_id"]
+            if state is None or state["actor_id"] == own:
                 self.fault(f"a strange enter: {enter}")
                 continue
             self.view[state["actor_id"]] = dict(enter, tick=got["tick"])
@@ -164,6 +169,8 @@ class Client:
     on_Dialogue = dialogue_of
 
     def on_CombatEvents(self, got):
+        if got["stay"] != self.view_stay:
+            return
         for blow in got["events"]:
             if blow["target"] in self.view:
                 self.view[blow["target"]]["health"] = blow["health"]
