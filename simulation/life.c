@@ -184,12 +184,20 @@ static void seat_give(struct sim_shard *s, const struct sim_map *m, uint32_t slo
 		*seat = SIM_NONE;
 }
 
+/* It goes nowhere from here: it comes again as it is, by another connection. */
+static void live_ends_here(const struct sim_map *m, uint32_t slot, struct sim_player *p)
+{
+	p->live = sim_live_take(m, slot);
+	p->live.malformed = p->return_live.malformed = 0;
+}
+
 /* Its peer is gone, so it goes nowhere: what was to be a transfer ends as a leave. */
 static void transfer_drop(struct sim_shard *s, struct sim_map *m, uint32_t slot)
 {
 	struct sim_player *p = sim_player(m, slot);
 
 	p->transferring = false;
+	live_ends_here(m, slot, p);
 	p->owed &= (uint16_t) ~(SIM_OWE_UNROUTE | SIM_OWE_TRANSFER);
 	p->owed |= SIM_OWE_LEFT;
 	seat_give(s, m, slot);
@@ -203,7 +211,7 @@ static void leave(struct sim_shard *s, struct sim_map *m, uint32_t slot)
 		m->match.rule->left(m, m->match.state, slot);
 	p->state = SIM_PLAYER_LEAVING;
 	p->return_live = sim_live_home(m, slot);
-	p->live = p->transferring ? p->return_live : sim_live_take(m, slot);
+	p->live = p->return_live;
 	p->owed &= (uint16_t) ~(SIM_OWE_ROUTE | SIM_OWE_JOINED);
 	/* A shard that stops sends nobody on: there is no place left to go to. */
 	if (p->transferring && !s->stopping) {
@@ -216,7 +224,7 @@ static void leave(struct sim_shard *s, struct sim_map *m, uint32_t slot)
 			p->disconnect_mode = MSG_DISCONNECT_LATER;
 		}
 		p->transferring = false;
-		p->live.malformed = p->return_live.malformed = 0; /* it was this connection's */
+		live_ends_here(m, slot, p);
 		seat_give(s, m, slot);
 		p->owed |= SIM_OWE_SAVE | SIM_OWE_COMMITS | SIM_OWE_LEFT;
 		if (!p->peer_gone)

@@ -5,7 +5,9 @@
 
 static uint32_t ms_of(const struct sim_map *m, uint32_t beats)
 {
-	return (uint32_t)((uint64_t)beats * 1000 / m->config.tick_hz);
+	uint64_t ms = (uint64_t)beats * 1000 / m->config.tick_hz;
+
+	return ms < UINT32_MAX ? (uint32_t)ms : UINT32_MAX;
 }
 
 /* Rounded up: nothing gets shorter by a change of maps. */

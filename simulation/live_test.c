@@ -214,6 +214,10 @@ static void rest_goes_on(void **state)
 	live = go(&r, 0, TRANSFER);
 	come(&r, 0, &live);
 	assert_in_range(body(r.meadow, 0)->health, 67, 79);
+	/* More milliseconds than there are numbers for are the most of them. */
+	body(r.meadow, 0)->hurt_beat = r.meadow->beat - 90000000;
+	live = sim_live_take(r.meadow, test_slot_of(r.meadow, 0));
+	assert_true(live.rested_ms == UINT32_MAX);
 	end(&r);
 }
 
@@ -352,6 +356,34 @@ static void a_new_map_is_no_new_start(void **state)
 	assert_int_equal(r.t.clients[0].disconnect_reason, SW_REASON_MALFORMED);
 	/* A new connection is. */
 	assert_int_equal(r.t.last_left.live.malformed, 0);
+	end(&r);
+}
+
+/* Its peer is gone while it was on its way home from a room: it comes back into that as it is
+ * there, and by a new connection. */
+static void who_goes_nowhere_is_as_it_was(void **state)
+{
+	struct msg_live live = {.missing = 60};
+	uint8_t bad = SW_MSG_JOINED;
+	struct rig r;
+
+	(void)state;
+	start(&r);
+	live.at_ns = r.t.now_ns;
+	come_to_room(&r, 0, &live);
+	wound(r.room, 0, 10);
+	for (uint32_t i = 1; i < SIM_MALFORMED_MAX; i++)
+		test_packet(&r.t, 0, SW_CHANNEL_SESSION, &bad, 1);
+	test_run(&r.t, 50);
+	assert_true(sim_player_transfer(r.room, test_slot_of(r.room, 0), "", NULL));
+	test_gone(&r.t, 0);
+	test_run(&r.t, 150);
+	assert_int_equal(r.t.transfers, 0);
+	assert_int_equal(r.t.left, 1);
+	assert_int_equal(r.t.last_left.live.missing, MOST - 10);
+	assert_int_equal(r.t.last_left.return_live.missing, 60);
+	assert_int_equal(r.t.last_left.live.malformed, 0);
+	assert_int_equal(r.t.last_left.return_live.malformed, 0);
 	end(&r);
 }
 
@@ -521,6 +553,7 @@ int main(void)
 		cmocka_unit_test(the_dead_stay_dead),
 		cmocka_unit_test(a_room_is_a_world_of_its_own),
 		cmocka_unit_test(a_new_map_is_no_new_start),
+		cmocka_unit_test(who_goes_nowhere_is_as_it_was),
 		cmocka_unit_test(credit_goes_along),
 		cmocka_unit_test(details_bring_most_and_no_cure),
 		cmocka_unit_test(what_is_not_shown_mends_first),

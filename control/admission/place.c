@@ -154,6 +154,7 @@ static bool turn_back(struct adm *adm, struct journey *journey)
 	if (journey->from != INSTANCE_NONE)
 		body->back_reason = journey->reason ? journey->reason : SW_REASON_MAP_UNAVAILABLE;
 	journey->avoid = INSTANCE_NONE;
+	body->live = body->return_live; /* of no room any more */
 	if (!journey->turned++ && body->return_map[0])
 		definition = director_definition(adm->director, body->return_map);
 	if (definition != DIRECTOR_NO_DEFINITION) {
@@ -162,7 +163,6 @@ static bool turn_back(struct adm *adm, struct journey *journey)
 		body->x_mm = body->return_x_mm;
 		body->y_mm = body->return_y_mm;
 		body->heading = body->return_heading;
-		body->live = body->return_live;
 		journey->left = journey->from;
 		aim(adm, journey, definition);
 		return true;

@@ -161,7 +161,7 @@ static void a_transfer_that_fails_comes_back(void **state)
 			fail_msg("row %zu: %s at %d", i, join.map, join.x_mm);
 		assert_int_equal(join.back_reason, rows[i].why);
 		/* Turned back, it is as it was there: a room's health is none of another map. */
-		assert_int_equal(join.live.missing, rows[i].why && rows[i].x_mm >= 0 ? 40 : 30);
+		assert_int_equal(join.live.missing, rows[i].why ? 40 : 30);
 		assert_int_equal(join.stay, 1);
 		shard_says(shard_of_last_join(), MSG_PLAYER_JOINED, session, 3);
 		assert_false(was_refused(peer));
