@@ -581,6 +581,41 @@ static void odd_answers_do_no_harm(void **state)
 	test_end(&t);
 }
 
+/* A shard asks for a few thousand commits a second for weeks: each has a name of its own, and is
+ * answered, as the first ones are. */
+static void no_name_of_a_commit_comes_again(void **state)
+{
+	static const uint64_t before[] = {0, (1ull << 31) - 3, (1ull << 32) - 3, (1ull << 33) - 3};
+	struct commit_name {
+		uint64_t request[2];
+	} names[4 * 6];
+	uint32_t count = 0;
+	struct test_shard t;
+
+	(void)state;
+	start(&t);
+	for (size_t i = 0; i < sizeof(before) / sizeof(before[0]); i++) {
+		t.shard->commit_counter = before[i];
+		for (uint32_t n = 0; n < 6; n++) {
+			uint32_t from = n % 2 ? 9 : 0, commits = t.commits;
+
+			test_move_item(&t, 0, from, 9 - from, 0);
+			test_run(&t, 110);
+			assert_int_equal(t.commits, commits + 1);
+			assert_int_equal(t.clients[0].stack_count[9 - from], 5);
+			memcpy(names[count].request, t.last_commit.commit.request,
+				sizeof(names[count].request));
+			for (uint32_t k = 0; k < count; k++)
+				assert_memory_not_equal(&names[k], &names[count], sizeof(names[k]));
+			count++;
+		}
+		assert_int_equal(map_of(&t)->bags[player_slot(&t, 0)].commits, 0);
+	}
+	assert_int_equal(test_counter(&t, SIM_COMMITS_STALE), 0);
+	assert_int_equal(test_counter(&t, SIM_RESULTS_STALE), 0);
+	test_end(&t);
+}
+
 static void a_full_ring_is_said_and_changes_nothing(void **state)
 {
 	struct test_shard t;
@@ -688,6 +723,7 @@ int main(void)
 		cmocka_unit_test(who_leaves_waits_for_what_is_under_way),
 		cmocka_unit_test(a_silent_database_holds_nobody_for_long),
 		cmocka_unit_test(odd_answers_do_no_harm),
+		cmocka_unit_test(no_name_of_a_commit_comes_again),
 		cmocka_unit_test(a_full_ring_is_said_and_changes_nothing),
 		cmocka_unit_test(nothing_appears_and_nothing_vanishes),
 	};

@@ -13,8 +13,12 @@
 #include "simulation/trading.h"
 #include "simulation/view.h"
 
-/* request[1]: counter << 32 | map's number << SIM_SEAT_BITS | place in m->commits */
-#define PLACE_MASK ((1u << SIM_SEAT_BITS) - 1)
+/* What the shard's nth commit is called, which must be no other's as long as the database knows it:
+ * request[0]: s->commit_start + (n >> NUMBER_BITS)
+ * request[1]: n's lower bits << 32 | map's number << SIM_SEAT_BITS | place in m->commits; the top
+ *             bit is not used: it tells results of matches (match/results.c) */
+#define NUMBER_BITS 31u
+#define PLACE_MASK  ((1u << SIM_SEAT_BITS) - 1)
 
 /* ---- slots ---- */
 
@@ -109,9 +113,18 @@ void sim_bag_load(struct sim_map *m, uint32_t player, const struct msg_slot *slo
 
 /* ---- asking ---- */
 
-uint64_t sim_commit_request(const struct sim_map *m, uint32_t place)
+void sim_commit_request(const struct sim_map *m, uint32_t place, uint64_t request[2])
 {
-	return (uint64_t)(m->shard->commit_counter + 1) << 32 | m->number << SIM_SEAT_BITS | place;
+	uint64_t number = m->shard->commit_counter + 1;
+
+	request[0] = m->shard->commit_start + (number >> NUMBER_BITS);
+	request[1] =
+		(number & ((1ull << NUMBER_BITS) - 1)) << 32 | m->number << SIM_SEAT_BITS | place;
+}
+
+uint64_t sim_commit_number(const struct sim_map *m, const uint64_t request[2])
+{
+	return (request[0] - m->shard->commit_start) << NUMBER_BITS | request[1] >> 32;
 }
 
 uint32_t sim_commit_bind(struct sim_map *m, uint32_t player, uint32_t who,
@@ -137,7 +150,7 @@ static bool push(struct sim_map *m, uint32_t player, enum commit_reason reason,
 				   SIM_COMMIT_OPS_MAX * sizeof(struct commit_op) + MSG_SLOT_BYTES -
 				   1) /
 			   MSG_SLOT_BYTES];
-	struct msg_commit body = {.request = {m->shard->commit_start, commit->request},
+	struct msg_commit body = {.request = {commit->request[0], commit->request[1]},
 		.character_id = {p->character_id, 0},
 		.epoch = {p->epoch, 0},
 		.realm_id = p->realm_id,
@@ -167,14 +180,14 @@ static bool ask(struct sim_map *m, uint32_t player, enum commit_reason reason,
 	place = m->commit_free[m->commit_free_count - 1];
 	commit = &m->commits[place];
 	*commit = *as;
-	commit->request = sim_commit_request(m, place);
+	sim_commit_request(m, place, commit->request);
 	commit->player = player;
 	commit->generation = m->entities[player].generation;
 	commit->loads = bag->loads;
 	commit->op_count = (uint8_t)count;
 	memcpy(commit->op, ops, count * sizeof(*ops));
 	if (!push(m, player, reason, commit)) {
-		commit->request = 0;
+		commit->request[0] = 0;
 		sim_count(s, SIM_COMMITS_HELD, 1);
 		return false;
 	}
@@ -265,11 +278,11 @@ void sim_commit_answered(struct sim_shard *s, const struct msg_commit_result *re
 	struct sim_map *m = number < CONFIG_INSTANCES_MAX ? s->by_number[number] : NULL;
 	struct sim_commit *commit;
 
-	if (result->request[0] == s->commit_start && m && place >= m->commits_max &&
-		sim_trade_answered(m, place - m->commits_max, result))
+	if (m && place >= m->commits_max && sim_trade_answered(m, place - m->commits_max, result))
 		return;
-	if (result->request[0] != s->commit_start || !m || place >= m->commits_max ||
-		m->commits[place].request != result->request[1] || m->commits[place].answered) {
+	if (!m || place >= m->commits_max || !result->request[0] ||
+		m->commits[place].request[0] != result->request[0] ||
+		m->commits[place].request[1] != result->request[1] || m->commits[place].answered) {
 		sim_count(s, SIM_COMMITS_STALE, 1);
 		return;
 	}
@@ -349,9 +362,9 @@ static void done(struct sim_map *m, const struct sim_commit_share *share)
 		if (op->kind == COMMIT_SLOT && op->slot >= COMMIT_EQUIP_FIRST)
 			sim_body_player(m, player, false);
 	}
-	if (!bag->balance_known || (int32_t)(share->counter - bag->balance_counter) > 0) {
+	if (!bag->balance_known || share->number > bag->balance_number) {
 		bag->balance_known = true;
-		bag->balance_counter = share->counter;
+		bag->balance_number = share->number;
 		p->gold = share->gold;
 		purse->experience = share->experience;
 		level_up(m, player);
@@ -401,7 +414,7 @@ static void take_effect(struct sim_map *m, struct sim_commit *commit)
 		sim_send_refused(m->shard, m, player, commit->action, SW__ACTION_REFUSAL__NOT_KEPT);
 	sim_commit_settle(m, &(struct sim_commit_share){.player = player,
 				     .loads = commit->loads,
-				     .counter = (uint32_t)(commit->request >> 32),
+				     .number = sim_commit_number(m, commit->request),
 				     .result = commit->result,
 				     .gold = commit->gold,
 				     .experience = commit->experience,
@@ -421,7 +434,7 @@ bool sim_commit_results(struct sim_map *m, struct sim_slice *slice)
 		m->answered_head = (m->answered_head + 1) % m->commits_max;
 		m->answered_count--;
 		take_effect(m, &m->commits[place]);
-		m->commits[place].request = 0;
+		m->commits[place].request[0] = 0;
 		m->commit_free[m->commit_free_count++] = place;
 		slice->left -= SIM_COST_LIFE + sim_work_taken(m);
 	}

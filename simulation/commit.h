@@ -51,9 +51,12 @@ bool sim_commit_script(struct sim_map *m, uint32_t player, enum commit_reason re
 	const struct commit_op *ops, uint32_t count);
 
 /* ---- a commit of two players (trading.c) ----
- * request[1] for the next one: its counter << 32 | map's number << SIM_SEAT_BITS | place; places
- * from m->commits_max on are trades'. Who has pushed it raises s->commit_counter. */
-uint64_t sim_commit_request(const struct sim_map *m, uint32_t place);
+ * What the next one is called; places from m->commits_max on are trades'. Who has pushed it raises
+ * s->commit_counter. */
+void sim_commit_request(const struct sim_map *m, uint32_t place, uint64_t request[2]);
+
+/* Which of the shard's commits that is, counted from 1. */
+uint64_t sim_commit_number(const struct sim_map *m, const uint64_t request[2]);
 
 /* The slots of character who become busy; returns what share.loads is to be. */
 uint32_t sim_commit_bind(struct sim_map *m, uint32_t player, uint32_t who,
@@ -64,8 +67,8 @@ struct sim_commit_share {
 	uint32_t player;
 	uint32_t who; /* its place in the commit */
 	uint32_t loads;
-	uint32_t counter; /* of the request */
-	uint32_t result;  /* enum commit_result */
+	uint64_t number; /* of the commit */
+	uint32_t result; /* enum commit_result */
 	uint32_t op_count;
 	int64_t gold, experience; /* its balances */
 	const struct commit_op *op;

@@ -237,8 +237,8 @@ struct sim_bag {
 	uint64_t busy[2];                         /* a bit a stack: a commit of it is under way */
 	uint32_t commits;                         /* under way */
 	uint32_t loads;                           /* how often the details came */
-	uint32_t balance_counter;                 /* of the commit that the balances are from */
 	uint32_t wait_beat;                       /* who leaves waits until then; 0: not yet */
+	uint64_t balance_number;                  /* of the commit that the balances are from */
 	int64_t gold_bound;                       /* that commits under way spend */
 	bool balance_known;
 };
@@ -253,7 +253,7 @@ enum sim_commit_purpose { SIM_COMMIT_ACTION, SIM_COMMIT_GAINS, SIM_COMMIT_SCRIPT
 
 /* A commit under way. */
 struct sim_commit {
-	uint64_t request; /* request[1] of it; 0: free */
+	uint64_t request[2]; /* commit.c; [0] 0: free */
 	uint32_t player, generation;
 	uint32_t loot;   /* that it is about, SIM_NONE */
 	uint32_t loads;  /* of the player, when it was asked */
@@ -560,9 +560,9 @@ struct sim_shard {
 	uint32_t script_tick_us;
 	uint32_t peers_max; /* of one worker */
 	uint64_t seed;
-	uint64_t commit_start; /* request[0] of its commits: nobody else's, not its last start's */
+	uint64_t commit_start; /* in the names of its commits: nobody else's, not its last start's */
 	uint64_t serials;      /* a generator of items' serials, begun with that */
-	uint32_t commit_counter;
+	uint64_t commit_counter; /* of commits asked for */
 	uint64_t now_ns;
 	bool stopping, stop_owed, stopped;
 	bool owner_known;

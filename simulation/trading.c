@@ -90,8 +90,7 @@ static bool bind(void *ctx, struct trade *trade, const struct commit_op *ops, ui
 	for (uint32_t who = 0; who < 2; who++)
 		if (m->bags[trade->side[who].player].commits >= SIM_COMMITS_PLAYER)
 			return false;
-	trade->request[0] = s->commit_start;
-	trade->request[1] = sim_commit_request(m, m->commits_max + trade_place(&m->trades, trade));
+	sim_commit_request(m, m->commits_max + trade_place(&m->trades, trade), trade->request);
 	if (!push(m, trade, ops, count)) {
 		sim_count(s, SIM_COMMITS_HELD, 1);
 		return false;
@@ -106,16 +105,16 @@ static bool bind(void *ctx, struct trade *trade, const struct commit_op *ops, ui
 static void settle(void *ctx, const struct trade *trade, uint32_t who, const struct commit_op *ops,
 	uint32_t count)
 {
+	struct sim_map *m = ctx;
 	struct sim_commit_share share = {.player = trade->side[who].player,
 		.who = who,
 		.loads = trade->side[who].tag,
-		.counter = (uint32_t)(trade->request[1] >> 32),
+		.number = sim_commit_number(m, trade->request),
 		.result = trade->answer.result,
 		.gold = trade->answer.gold[who],
 		.experience = trade->answer.experience[who],
 		.op = ops,
 		.op_count = count};
-	struct sim_map *m = ctx;
 
 	sim_commit_settle(m, &share);
 }
@@ -285,14 +284,16 @@ bool sim_trades_step(struct sim_map *m, uint32_t *cursor, struct sim_slice *slic
 	bool more = true;
 
 	while (more) {
-		uint32_t told = m->trades.told, under_way = m->shard->commit_counter;
+		uint64_t under_way = m->shard->commit_counter;
+		uint32_t told = m->trades.told;
 
 		if (slice->left <= 0)
 			return false;
 		more = trade_step(&m->trades, &ops, cursor, m->beat);
-		slice->left -= SIM_COST_TRADE + (m->trades.told - told) * SIM_COST_SEND +
-			       (m->shard->commit_counter - under_way) * SIM_COST_TRADE_PLAN +
-			       sim_work_taken(m);
+		slice->left -=
+			SIM_COST_TRADE + (m->trades.told - told) * SIM_COST_SEND +
+			(int64_t)(m->shard->commit_counter - under_way) * SIM_COST_TRADE_PLAN +
+			sim_work_taken(m);
 	}
 	return true;
 }
