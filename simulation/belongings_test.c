@@ -543,6 +543,45 @@ static void a_silent_database_holds_nobody_for_long(void **state)
 	test_end(&t);
 }
 
+/* The database goes away between a refusal and the details that are asked for again: what was known
+ * of the player stays, its looks for those who come into view, too. */
+static void a_reload_that_fails_takes_nothing_away(void **state)
+{
+	struct test_shard t;
+	struct sim_player *p;
+	struct sim_purse *purse;
+	uint32_t level, health_max;
+
+	(void)state;
+	start(&t);
+	t.owned[2].experience = 1000;
+	test_give(&t, 2, 0, GEL, 5, 0);
+	test_join(&t, 2, true, 50000, 50000);
+	test_run(&t, 300);
+	p = sim_player(map_of(&t), player_slot(&t, 2));
+	purse = &map_of(&t)->purses[player_slot(&t, 2)];
+	p->level = level = 9; /* the test's database has no levels */
+	health_max = map_of(&t)->bodies[player_slot(&t, 2)].health_max;
+	t.hold_commits = t.refuse_details = true;
+	test_move_item(&t, 2, 0, 9, 2);
+	test_run(&t, 60);
+	test_answer_commits(&t, COMMIT_RESULT_SLOT_TAKEN, false);
+	test_run(&t, 500);
+	assert_int_not_equal(p->detail, SIM_DETAIL_READY);
+	assert_true(test_counter(&t, SIM_DETAIL_RETRIES) > 0);
+	assert_int_equal(p->gold, 50);
+	assert_int_equal(p->level, level);
+	assert_int_equal(p->appearance, 0x102030);
+	assert_int_equal(purse->experience, 1000);
+	assert_int_equal(sim_bag_at(map_of(&t), player_slot(&t, 2), 0)->count, 5);
+	t.refuse_details = false;
+	test_run(&t, 2500);
+	assert_int_equal(p->detail, SIM_DETAIL_READY);
+	assert_int_equal(t.clients[2].gold, 50);
+	assert_int_equal(t.clients[2].health_max, health_max);
+	test_end(&t);
+}
+
 static void odd_answers_do_no_harm(void **state)
 {
 	static const uint64_t start_delta[] = {0, 0, 1, 0};
@@ -722,6 +761,7 @@ int main(void)
 		cmocka_unit_test(a_full_ground_takes_nothing),
 		cmocka_unit_test(who_leaves_waits_for_what_is_under_way),
 		cmocka_unit_test(a_silent_database_holds_nobody_for_long),
+		cmocka_unit_test(a_reload_that_fails_takes_nothing_away),
 		cmocka_unit_test(odd_answers_do_no_harm),
 		cmocka_unit_test(no_name_of_a_commit_comes_again),
 		cmocka_unit_test(a_full_ring_is_said_and_changes_nothing),

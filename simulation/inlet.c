@@ -326,14 +326,14 @@ static uint32_t from_world(struct sim_shard *s, const struct msg *message)
 	p = sim_player(m, slot);
 	p->detail = SIM_DETAIL_ARRIVED;
 	p->detail_result = result.result;
-	p->level = result.level;
-	p->gold = result.gold;
-	m->purses[slot].experience = result.experience;
-	if (result.result == MSG_LOAD_OK) {
+	if (result.result == MSG_LOAD_OK) { /* else what is known stays, until it is asked again */
+		p->level = result.level;
+		p->gold = result.gold;
+		p->appearance = result.appearance & 0xffffff;
+		m->purses[slot].experience = result.experience;
 		sim_bag_load(m, slot, slots, result.slots);
 		sim_quests_load(m, slot, quests, result.quests);
 	}
-	p->appearance = result.appearance & 0xffffff;
 	sim_lazy_push(m, &m->arrived, slot);
 	return SIM_COST_MESSAGE + COMMIT_SLOTS_MAX * SIM_COST_SLOT;
 }

@@ -107,6 +107,7 @@ struct test_shard {
 	uint32_t tick;               /* of the newest update that any client got */
 	struct test_client *clients; /* [TEST_CLIENTS_MAX], by the index of the peer handle */
 	bool answer_details;         /* play the world thread */
+	bool refuse_details;         /* ... which cannot say any now */
 	uint32_t lose_permille;      /* of WorldUpdates: only that they were sent is noted */
 	uint64_t lose_dice;          /* its generator, with a seed */
 	bool hold_commits;           /* keep them for test_answer_commits */

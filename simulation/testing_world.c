@@ -217,9 +217,18 @@ static void answer_detail(struct test_shard *t, const struct msg *m)
 	t->detail_queries++;
 	if (!t->answer_details)
 		return;
-	settle_before(t, query.character_id);
 	result.request = query.request;
 	result.character_id = query.character_id;
+	if (t->refuse_details) {
+		result = (struct msg_detail_result){.request = query.request,
+			.character_id = query.character_id,
+			.result = MSG_LOAD_UNAVAILABLE};
+		memcpy(msg_begin(answer.slot, MSG_DETAIL_RESULT, 0, sizeof(result)), &result,
+			sizeof(result));
+		assert_true(msg_ring_push(t->links.from_world, answer.slot));
+		return;
+	}
+	settle_before(t, query.character_id);
 	result.appearance = 0x102030;
 	o = owned(t, query.character_id);
 	if (o) {
