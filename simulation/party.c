@@ -142,13 +142,13 @@ void sim_party_request(struct sim_shard *s, struct sim_map *m, uint32_t slot,
 
 /* ---- from control, at the drain ---- */
 
-static void keep(struct sim_map *m, const struct msg *message, uint32_t slot)
+/* False: the inbox is full. */
+static bool keep(struct sim_map *m, const struct msg *message)
 {
 	if (sim_outbox_put(&m->parties.inbox, message))
-		return;
+		return true;
 	sim_count(m->shard, SIM_PARTY_LOST, 1);
-	if (slot != SIM_NONE)
-		sim_party_ask(m, slot);
+	return false;
 }
 
 static void resync(struct sim_shard *s)
@@ -158,11 +158,13 @@ static void resync(struct sim_shard *s)
 	sim_count(s, SIM_PARTY_RESYNCS, 1);
 }
 
-/* Once into the inbox of each map that has somebody whom it concerns. */
+/* Once into the inbox of each map that has somebody whom it concerns; where that is full, the party
+ * of each of those is asked for. */
 static uint32_t state_came(struct sim_shard *s, const struct msg *message)
 {
 	struct sim_party_news news;
 	const struct sim_map *given[PARTY_MEMBERS_MAX];
+	bool kept[PARTY_MEMBERS_MAX];
 	uint32_t count = 0;
 
 	if (!sim_party_news_read(message, &news)) {
@@ -173,14 +175,18 @@ static uint32_t state_came(struct sim_shard *s, const struct msg *message)
 		uint32_t slot, k = 0;
 		struct sim_map *m = sim_seat_find(s, news.targets[i].peer, &slot);
 
-		while (k < count && given[k] != m)
-			k++;
 		if (!m) {
 			sim_count(s, SIM_PARTY_WRONG_TARGET, 1);
-		} else if (k == count) {
-			given[count++] = m;
-			keep(m, message, slot);
+			continue;
 		}
+		while (k < count && given[k] != m)
+			k++;
+		if (k == count) {
+			given[count] = m;
+			kept[count++] = keep(m, message);
+		}
+		if (!kept[k])
+			sim_party_ask(m, slot);
 	}
 	return SIM_COST_MESSAGE + (news.head.target_count + message->slots) * SIM_COST_CELL;
 }
@@ -198,7 +204,7 @@ uint32_t sim_party_from_control(struct sim_shard *s, const struct msg *message)
 	}
 	m = sim_seat_find(s, message->peer, &slot);
 	if (m)
-		keep(m, message, SIM_NONE);
+		keep(m, message); /* else its player asks again with the same number */
 	else
 		sim_count(s, SIM_PARTY_WRONG_TARGET, 1);
 	return SIM_COST_MESSAGE;

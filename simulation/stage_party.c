@@ -48,25 +48,28 @@ static uint32_t write_state(struct sim_map *m, uint32_t party, uint32_t change, 
 	return (uint32_t)(at - start);
 }
 
-static void tell_none(struct sim_map *m, uint32_t slot, const struct msg_party_state *head)
+static void tell_none(
+	struct sim_map *m, uint32_t slot, uint64_t version, uint32_t change, uint64_t subject_id)
 {
 	uint8_t *start = sim_send_begin(m->shard, SW_MSG_PARTY_STATE), *at = start;
 
-	at = wire_u64(at, 2, head->version);
-	at = wire_u32(at, 5, head->change);
-	at = wire_u64(at, 6, head->subject_id);
+	at = wire_u64(at, 2, version);
+	at = wire_u32(at, 5, change);
+	at = wire_u64(at, 6, subject_id);
 	sim_send_reliable(m->shard, m, slot, SW_CHANNEL_SESSION, (uint32_t)(at - start));
 }
 
 /* ---- what control says ---- */
 
-static void lost(struct sim_map *m, uint32_t slot, const struct msg_party_state *head)
+/* version: of the newest word on its membership. */
+static void lost(
+	struct sim_map *m, uint32_t slot, uint64_t version, uint32_t change, uint64_t subject_id)
 {
-	m->parties.table.seats[slot].version = head->version;
+	m->parties.table.seats[slot].version = version;
 	if (m->parties.table.seats[slot].party == SIM_PARTY_NONE)
 		return;
 	sim_party_detach(&m->parties.table, slot);
-	tell_none(m, slot, head);
+	tell_none(m, slot, version, change, subject_id);
 }
 
 static const struct msg_party_member *in_news(
@@ -98,15 +101,17 @@ static void leave_out(struct sim_map *m, uint32_t party, const struct sim_party_
 		if (member->slot != SIM_PARTY_NONE && !in_news(news, member->character_id))
 			slots[count++] = member->slot;
 	}
-	/* That they are in none, or in another one, was said elsewhere: if it was missed, it is
-	 * asked for. What was said last of them stays the newest word. */
+	/* Whom it is not said to has left before this version, maybe for another party: the word on
+	 * that is of an older version, and still to come or missed, so it is asked for. Until then
+	 * what was said last of it stays the newest word, for its client, too. */
 	for (uint32_t i = 0; i < count; i++) {
-		uint64_t version = m->parties.table.seats[slots[i]].version;
-
-		lost(m, slots[i], &news->head);
-		m->parties.table.seats[slots[i]].version = version;
-		if (!is_target(m, slots[i], news))
-			sim_party_ask(m, slots[i]);
+		if (is_target(m, slots[i], news)) {
+			lost(m, slots[i], news->head.version, news->head.change,
+				news->head.subject_id);
+			continue;
+		}
+		lost(m, slots[i], table->seats[slots[i]].version, PARTY_CHANGE_NONE, 0);
+		sim_party_ask(m, slots[i]);
 	}
 }
 
@@ -150,18 +155,21 @@ static uint32_t on_target(struct sim_map *m, uint32_t slot, uint32_t party, bool
 	struct sim_party_table *table = &m->parties.table;
 	struct sim_party_seat *seat = &table->seats[slot];
 	uint64_t version = news->head.version;
+	bool member = party != SIM_PARTY_NONE &&
+		      sim_party_member_of(table, party, seat->character_id) != NULL;
 
-	if (party != SIM_PARTY_NONE && table->parties[party].version > version)
-		version = table->parties[party].version; /* a newer word of the same is here */
+	/* A newer word of the same party is here. That one is a member of it is the newest word on
+	 * that; that one is not says nothing of other parties. */
+	if (member && table->parties[party].version > version)
+		version = table->parties[party].version;
 	if (version < seat->version) {
 		sim_count(m->shard, SIM_PARTY_OLD, 1);
 		return 0;
 	}
-	if (party == SIM_PARTY_NONE || !sim_party_member_of(table, party, seat->character_id)) {
+	if (!member) {
 		if (version == seat->version)
 			sim_count(m->shard, SIM_PARTY_REPEATED, 1);
-		lost(m, slot, &news->head);
-		seat->version = version;
+		lost(m, slot, version, news->head.change, news->head.subject_id);
 		return 1;
 	}
 	if (seat->party == party) {

@@ -61,7 +61,7 @@ struct test_client {
 	int64_t trade_gold[2];
 	uint32_t trade_ends, trade_end, trade_ended; /* reason and id of the last TradeEnded */
 	uint64_t party, party_version, party_leader; /* by the last PartyState */
-	uint32_t party_states, party_members, party_change;
+	uint32_t party_states, party_members, party_change, party_asks;
 	uint64_t party_request, party_inviter;
 	uint32_t party_answers, party_result, party_invites;
 	uint32_t party_lives, party_live_members, party_live_health; /* by the last PartyLive */
@@ -189,6 +189,19 @@ void test_trade_offer(
 	struct test_shard *t, uint32_t client, uint32_t kind, uint32_t slot, int64_t amount);
 void test_trade_confirm(struct test_shard *t, uint32_t client, uint32_t version);
 void test_trade_cancel(struct test_shard *t, uint32_t client);
+
+/* A party as control says it. Members, the leader among them, and targets are clients; no members:
+ * it is no more, or the targets are in none. */
+struct test_party {
+	uint64_t party, version;
+	uint32_t leader, change;
+	uint32_t members[8], member_count;
+	uint32_t targets[8], target_count;
+};
+void test_party_say(struct test_shard *t, const struct test_party *said);
+/* A client's PartyRequest; name may be "". */
+void test_party_request(struct test_shard *t, uint32_t client, uint64_t number, uint32_t act,
+	uint64_t character_id, const char *name);
 
 /* A file of a folder that the test has made. */
 void test_write(const char *folder, const char *name, const char *text);

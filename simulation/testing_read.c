@@ -323,11 +323,13 @@ static void read_send(struct test_shard *t, struct test_client *c, const struct 
 
 		assert_non_null(party);
 		c->party_states++;
-		c->party = party->party;
-		c->party_version = party->version;
-		c->party_leader = party->leader;
-		c->party_members = (uint32_t)party->n_members;
-		c->party_change = party->change;
+		if (party->version >= c->party_version) { /* else it is older: docs/protocol.md */
+			c->party = party->party;
+			c->party_version = party->version;
+			c->party_leader = party->leader;
+			c->party_members = (uint32_t)party->n_members;
+			c->party_change = party->change;
+		}
 		sw__party_state__free_unpacked(party, NULL);
 		break;
 	}
@@ -480,10 +482,12 @@ void test_read_control(struct test_shard *t)
 				break;
 			case MSG_PARTY_REQUEST:
 				memcpy(&t->party_request, msg_payload(m), sizeof(t->party_request));
-				if (t->party_request.act == PARTY_ACT_ARRIVE)
+				if (t->party_request.act == PARTY_ACT_ARRIVE) {
 					t->party_asks++;
-				else
+					t->clients[handle_index(m->peer)].party_asks++;
+				} else {
 					t->party_requests++;
+				}
 				break;
 			case MSG_SHARD_STOPPED:
 				t->stopped++;
