@@ -160,7 +160,7 @@
 	X("party.leader_grace", party.leader_grace_s, DURATION_S, 0, 86400, "2min", "When the leader has been away for so long, the member in the game who joined first leads. Looked at each 30 s.") \
 	X("party.member_grace", party.member_grace_s, DURATION_S, 10, 604800, "30min", "How long a member who is away keeps its place.") \
 	X("party.share_experience", party.share_experience, SWITCH, 0, 0, "on", "Whether a kill's experience is shared evenly among the members of the party who are near: on the same map instance, alive, within party.share_range of what was killed. What is left over by the division has the one whose kill it was, and so is the gold.") \
-	X("party.share_range", party.share_range_m, LENGTH, 1, 1024, "40m", "Who is near.") \
+	X("party.share_range", party.share_range_m, LENGTH, 1, 1024, "40m", "Who is near. A kill counts for the quests of those members, too, whether its experience is shared or not.") \
 	\
 	X("redis.address", redis.address, ENDPOINT_OR_UNIX, 0, CONFIG_PATH_BYTES - 1, "127.0.0.1:6379", "Where Redis listens; an address, never a host name.") \
 	X("redis.password", redis.password, TEXT, 0, CONFIG_TEXT_BYTES - 1, "", "Password for AUTH; empty for none.") \

@@ -138,13 +138,14 @@ void sim_strike(struct sim_map *m, uint32_t attacker, uint32_t target)
 
 /* ---- dying ---- */
 
-/* What a killed monster leaves, to its owner. */
+/* What a killed monster leaves: things and gold to its owner, the rest to its party, too. */
 static void reward(struct sim_map *m, uint32_t slot, uint32_t killer)
 {
 	const struct sim_monster *monster = &m->monsters[sim_monster_of(m, slot)];
 	const struct sim_lair *lair = &m->lairs[sim_monster_of(m, slot)];
 	const struct sim_monster_kind *kind = &m->game->kinds[monster->kind];
 	uint32_t owner = lair->owner;
+	struct sim_party_group group;
 	uint32_t gold =
 		kind->gold_min + sim_random_below(&m->random, kind->gold_max - kind->gold_min + 1);
 
@@ -157,8 +158,10 @@ static void reward(struct sim_map *m, uint32_t slot, uint32_t killer)
 	if (owner == SIM_NONE)
 		return;
 	m->purses[owner].gold_due += gold;
-	sim_quests_killed(m, owner, monster->kind);
-	sim_party_share(m, owner, m->entities[slot].x_mm, m->entities[slot].y_mm, kind->experience);
+	sim_party_near(m, owner, m->entities[slot].x_mm, m->entities[slot].y_mm, &group);
+	for (uint32_t i = 0; i < group.count; i++)
+		sim_quests_killed(m, group.slot[i], monster->kind);
+	sim_party_share(m, &group, kind->experience);
 }
 
 static uint32_t back_after(const struct sim_map *m, const struct sim_monster *monster)

@@ -5,8 +5,9 @@
  * monsters, and players where the room's rule says so (sim_match.pvp). Nobody is attacked in a safe
  * zone, nor from one.
  *
- * Who hurts a monster first owns it: experience, gold and loot are his, whoever ends it; with the
- * owner gone they are of whoever ends it. A monster that went home unhurt is nobody's again.
+ * Who hurts a monster first owns it: gold and loot are his, whoever ends it; with the owner gone
+ * they are of whoever ends it. Experience, and that it counts for quests, are of all of his party
+ * who are near (party.h). A monster that went home unhurt is nobody's again.
  *
  * The dead. A monster lies there to the end of the tick and vanishes in the next stage 1; it comes
  * back by the rule of its spawn. A player stays as a corpse, does nothing, and stands up at a spawn

@@ -238,7 +238,7 @@ bool sim_party_same(const struct sim_map *m, uint32_t a, uint32_t b)
 	return seats[a].party != SIM_PARTY_NONE && seats[a].party == seats[b].party;
 }
 
-static bool near(struct sim_map *m, uint32_t slot, int32_t x_mm, int32_t y_mm)
+static bool is_near(struct sim_map *m, uint32_t slot, int32_t x_mm, int32_t y_mm)
 {
 	const struct sim_entity *e = &m->entities[slot];
 	int64_t dx = (int64_t)e->x_mm - x_mm, dy = (int64_t)e->y_mm - y_mm;
@@ -249,29 +249,37 @@ static bool near(struct sim_map *m, uint32_t slot, int32_t x_mm, int32_t y_mm)
 	       dx * dx + dy * dy <= reach * reach;
 }
 
+void sim_party_near(struct sim_map *m, uint32_t owner, int32_t x_mm, int32_t y_mm,
+	struct sim_party_group *group)
+{
+	const struct sim_party_table *table = &m->parties.table;
+	uint32_t party = table->seats[owner].party;
+	const struct sim_party_member *members;
+
+	*group = (struct sim_party_group){.count = 1, .slot = {owner}};
+	if (party == SIM_PARTY_NONE)
+		return;
+	members = sim_party_members(table, party);
+	sim_work(m, table->parties[party].member_count * SIM_COST_CANDIDATE);
+	for (uint32_t i = 0; i < table->parties[party].member_count; i++)
+		if (members[i].slot != SIM_PARTY_NONE && members[i].slot != owner &&
+			is_near(m, members[i].slot, x_mm, y_mm))
+			group->slot[group->count++] = members[i].slot;
+}
+
 static void earn(struct sim_map *m, uint32_t slot, uint32_t experience)
 {
 	m->purses[slot].experience_due += experience;
 	sim_player(m, slot)->tell |= SIM_TELL_STATUS;
 }
 
-void sim_party_share(
-	struct sim_map *m, uint32_t owner, int32_t x_mm, int32_t y_mm, uint32_t experience)
+void sim_party_share(struct sim_map *m, const struct sim_party_group *group, uint32_t experience)
 {
-	const struct sim_party_table *table = &m->parties.table;
-	uint32_t party = table->seats[owner].party, count = 0, with[PARTY_MEMBERS_MAX];
+	uint32_t part = m->parties.share ? experience / group->count : 0;
 
-	if (party != SIM_PARTY_NONE && m->parties.share) {
-		const struct sim_party_member *members = sim_party_members(table, party);
-
-		for (uint32_t i = 0; i < table->parties[party].member_count; i++)
-			if (members[i].slot != SIM_PARTY_NONE && members[i].slot != owner &&
-				near(m, members[i].slot, x_mm, y_mm))
-				with[count++] = members[i].slot;
-	}
-	for (uint32_t i = 0; i < count && experience / (count + 1); i++) {
-		earn(m, with[i], experience / (count + 1));
+	for (uint32_t i = 1; i < group->count && part; i++) {
+		earn(m, group->slot[i], part);
 		sim_count(m->shard, SIM_PARTY_SHARES, 1);
 	}
-	earn(m, owner, experience - count * (experience / (count + 1)));
+	earn(m, group->slot[0], experience - (group->count - 1) * part);
 }

@@ -1,6 +1,6 @@
 /* party: the shard's side of parties: what its players ask of control, what control says of their
- * parties (stage 4), what members are told, and what being in one means on a map: shared
- * experience, no harm to each other. Private to simulation; the shard's thread.
+ * parties (stage 4), what members are told, and what being in one means on a map: a kill is of all
+ * who are near, and no harm is done to each other. Private to simulation; the shard's thread.
  *
  * Authority is Redis, behind control. What comes is whole and has a version of the realm
  * (common/party.h): an older word than one that is known, of a party or of a player, is counted and
@@ -56,9 +56,17 @@ uint32_t sim_party_from_control(struct sim_shard *s, const struct msg *message);
 /* Whether two players are members of one party. */
 bool sim_party_same(const struct sim_map *m, uint32_t a, uint32_t b);
 
-/* Experience that owner has earned at a place: its own, or shared with those of its party who are
- * near, alive, and known. What the division leaves is the owner's. */
-void sim_party_share(
-	struct sim_map *m, uint32_t owner, int32_t x_mm, int32_t y_mm, uint32_t experience);
+/* Who has part in what owner kills at a place: owner first, then those of its party who are near,
+ * alive, and known. */
+struct sim_party_group {
+	uint32_t count;
+	uint32_t slot[1 + PARTY_MEMBERS_MAX];
+};
+void sim_party_near(struct sim_map *m, uint32_t owner, int32_t x_mm, int32_t y_mm,
+	struct sim_party_group *group);
+
+/* A kill's experience, among all of the group or, where the configuration does not share it, for
+ * the first. What the division leaves is the first's. */
+void sim_party_share(struct sim_map *m, const struct sim_party_group *group, uint32_t experience);
 
 #endif

@@ -341,6 +341,15 @@ static int64_t due(struct test_shard *t, uint32_t client)
 	return m->purses[test_slot_of(m, client)].experience_due;
 }
 
+static void share(struct test_shard *t, uint32_t owner, uint32_t experience)
+{
+	struct sim_map *m = t->shard->maps[0];
+	struct sim_party_group group;
+
+	sim_party_near(m, test_slot_of(m, owner), 50000, 50000, &group);
+	sim_party_share(m, &group, experience);
+}
+
 static void experience_is_shared_among_the_near(void **state)
 {
 	static const struct {
@@ -373,13 +382,13 @@ static void experience_is_shared_among_the_near(void **state)
 		test_run(&t, 100);
 		m = t.shard->maps[0];
 		t.hold_commits = true;
-		sim_party_share(m, test_slot_of(m, 0), 50000, 50000, cases[i].experience);
+		share(&t, 0, cases[i].experience);
 		for (uint32_t c = 0; c < 4; c++)
 			if (due(&t, c) != cases[i].due[c])
 				fail_msg("case %zu: client %u earned %d", i, c, (int)due(&t, c));
 		/* The dead earn nothing. */
 		m->bodies[test_slot_of(m, 1)].health = 0;
-		sim_party_share(m, test_slot_of(m, 0), 50000, 50000, 100);
+		share(&t, 0, 100);
 		assert_int_equal(due(&t, 1), cases[i].due[1]);
 		test_end(&t);
 	}

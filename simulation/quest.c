@@ -92,6 +92,7 @@ void sim_quests_killed(struct sim_map *m, uint32_t player, uint32_t monster_kind
 {
 	const struct sim_quest_log *log = &m->quest_logs[player];
 
+	sim_work(m, log->count * SIM_COST_SLOT);
 	for (uint32_t i = 0; i < log->count; i++) {
 		const struct sim_quest_now *now = sim_quest_now(m, player, log->open[i]);
 		const struct sim_quest_step *step = step_of(m, log->open[i], now);

@@ -34,7 +34,7 @@ void sim_quests_load(
 /* A join: nothing is known. */
 void sim_quests_clear(struct sim_map *m, uint32_t player);
 
-/* A monster of that kind was killed, and this player is to have it counted. */
+/* A monster of that kind was killed, by this player or by somebody of its party near it. */
 void sim_quests_killed(struct sim_map *m, uint32_t player, uint32_t monster_kind);
 
 /* Stage 1, once a second: looks for what one has and where one stands. Returns its cost. */

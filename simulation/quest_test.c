@@ -284,6 +284,50 @@ static void kills_are_kept_with_their_gold(void **state)
 	end(&t);
 }
 
+/* Of four who hunt the same, two are in the killer's party and near, one of them dead at the second
+ * kill; the third member is too far, and the fourth is no member. */
+static void a_kill_counts_for_the_party(void **state)
+{
+	static const int32_t x_mm[] = {50000, 52000, 95000, 50000};
+	const struct test_party party = {.party = 9,
+		.version = 100,
+		.members = {0, 1, 2},
+		.member_count = 3,
+		.targets = {0, 1, 2},
+		.target_count = 3};
+	struct test_shard t;
+	uint32_t second;
+
+	(void)state;
+	open_shard(&t);
+	for (uint32_t c = 0; c < 4; c++) {
+		t.owned[c].quest[WOLVES] = STEP(5, 0);
+		test_join(&t, c, true, x_mm[c], 50000);
+	}
+	test_run(&t, 400);
+	test_party_say(&t, &party);
+	test_run(&t, 100);
+	t.hold_commits = true;
+	kill_one(&t);
+	test_run(&t, 1200);
+	for (uint32_t c = 0; c < 4; c++) /* pending, each in a commit of its own */
+		assert_int_equal(t.clients[c].quest_pending[WOLVES], c < 2);
+	assert_int_equal(t.held_count, 2);
+	t.hold_commits = false;
+	test_answer_commits(&t, COMMIT_RESULT_OK, false);
+	test_run(&t, 200);
+	for (uint32_t c = 0; c < 4; c++)
+		assert_int_equal(t.owned[c].quest[WOLVES], STEP(5, c < 2));
+	second = test_slot_of(map_of(&t), 1);
+	map_of(&t)->bodies[second].health = 0;
+	map_of(&t)->bodies[second].back_beat = map_of(&t)->beat + 100000;
+	kill_one(&t);
+	test_run(&t, 1200);
+	assert_int_equal(t.owned[0].quest[WOLVES], STEP(5, 2));
+	assert_int_equal(t.owned[1].quest[WOLVES], STEP(5, 1));
+	end(&t);
+}
+
 static void things_are_seen_and_brought(void **state)
 {
 	struct test_shard t;
@@ -730,6 +774,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_letter),
 		cmocka_unit_test(kills_are_kept_with_their_gold),
+		cmocka_unit_test(a_kill_counts_for_the_party),
 		cmocka_unit_test(things_are_seen_and_brought),
 		cmocka_unit_test(places_are_reached),
 		cmocka_unit_test(what_may_not_be_is_refused),
