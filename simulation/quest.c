@@ -126,6 +126,7 @@ static bool within(const struct sim_map *m, uint32_t player, const struct sim_qu
 uint32_t sim_quests_second(struct sim_map *m, uint32_t player)
 {
 	struct sim_quest_log *log = &m->quest_logs[player];
+	bool again = false; /* one that could not be looked at now waits for a thing */
 	uint32_t cost = 0;
 
 	if (!log->count || sim_player(m, player)->detail != SIM_DETAIL_READY)
@@ -135,9 +136,11 @@ uint32_t sim_quests_second(struct sim_map *m, uint32_t player)
 		const struct sim_quest_step *step = step_of(m, log->open[i], now);
 
 		cost += SIM_COST_SLOT;
-		if (!step || now->due || now->busy)
+		if (!step || now->due)
 			continue;
-		if (step->kind == SIM_QUEST_HAVE && log->look) {
+		if (now->busy) {
+			again |= step->kind == SIM_QUEST_HAVE;
+		} else if (step->kind == SIM_QUEST_HAVE && log->look) {
 			cost += SIM_COST_QUEST_BAG;
 			if (in_bag(m, player, step->item) >= step->need)
 				due(m, player, log->open[i], step);
@@ -145,7 +148,7 @@ uint32_t sim_quests_second(struct sim_map *m, uint32_t player)
 			due(m, player, log->open[i], step);
 		}
 	}
-	log->look = false;
+	log->look &= again;
 	return cost;
 }
 

@@ -368,6 +368,34 @@ static void things_are_seen_and_brought(void **state)
 	end(&t);
 }
 
+/* The thing comes while the quest is busy: being given up, which then does not happen. */
+static void what_came_meanwhile_is_seen(void **state)
+{
+	struct test_shard t;
+	uint32_t player;
+
+	(void)state;
+	open_shard(&t);
+	t.owned[0].quest[WOLVES] = STEP(2, 0);
+	join(&t, 0);
+	test_run(&t, 1200);
+	player = test_slot_of(map_of(&t), 0);
+	t.hold_commits = true;
+	test_abandon(&t, 0, WOLVES);
+	test_run(&t, 60);
+	assert_int_equal(t.held_count, 1);
+	test_give(&t, 0, 4, PELT, 2, 0);
+	*sim_bag_at(map_of(&t), player, 4) = (struct sim_stack){.item = PELT, .count = 2};
+	sim_quests_look(map_of(&t), player);
+	test_run(&t, 2200);
+	assert_int_equal(now_of(&t, 0, WOLVES)->due, 0);
+	t.hold_commits = false;
+	test_answer_commits(&t, COMMIT_RESULT_UNAVAILABLE, false);
+	test_run(&t, 2500);
+	assert_int_equal(t.owned[0].quest[WOLVES], STEP(3, 0));
+	end(&t);
+}
+
 static void places_are_reached(void **state)
 {
 	struct test_shard t;
@@ -776,6 +804,7 @@ int main(void)
 		cmocka_unit_test(kills_are_kept_with_their_gold),
 		cmocka_unit_test(a_kill_counts_for_the_party),
 		cmocka_unit_test(things_are_seen_and_brought),
+		cmocka_unit_test(what_came_meanwhile_is_seen),
 		cmocka_unit_test(places_are_reached),
 		cmocka_unit_test(what_may_not_be_is_refused),
 		cmocka_unit_test(who_goes_away_gets_nothing),
