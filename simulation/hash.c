@@ -58,6 +58,8 @@ static uint64_t hash_player(uint64_t h, const struct sim_map *m, uint32_t slot)
 	h = mix(h, (uint64_t)p->compared_beat << 32 | (uint64_t)p->pending_count << 2 |
 			   (uint64_t)p->crowded << 1 | p->rescan);
 	h = mix(h, (uint64_t)p->renew_floor << 32 | p->renew_next);
+	h = mix(h, (uint64_t)p->renew_cursor << 32 | p->level);
+	h = mix(h, (uint64_t)p->gold);
 	h = mix(h, (uint64_t)p->behind << 16 | (uint64_t)p->within << 8 | p->near);
 	h = mix(h, (uint64_t)(uint32_t)p->saved_x_mm << 32 | (uint32_t)p->saved_y_mm);
 	for (uint32_t w = 0; w < m->known_words; w++)
@@ -82,7 +84,10 @@ static uint64_t hash_fights(uint64_t h, const struct sim_map *m, uint32_t part, 
 	}
 	for (uint32_t slot = part; slot < m->player_slots; slot += parts) {
 		h = mix(h, (uint64_t)m->purses[slot].gold_due);
-		h = mix(h, (uint64_t)m->purses[slot].experience_due);
+		h = mix(h, (uint64_t)m->purses[slot].experience);
+		h = mix(h, (uint64_t)m->purses[slot].experience_due << 1 |
+				   m->purses[slot].gains_asked);
+		h = mix(h, (uint64_t)m->bags[slot].wait_beat << 1 | m->quest_logs[slot].look);
 		h = mix(h, (uint64_t)m->bags[slot].gold_bound);
 		for (uint32_t q = 0; q < m->game->quest_count; q++) {
 			const struct sim_quest_now *now = sim_quest_now(m, slot, q);
@@ -101,6 +106,10 @@ static uint64_t hash_fights(uint64_t h, const struct sim_map *m, uint32_t part, 
 							m->bags[slot].stack[i].count),
 					m->bags[slot].stack[i].serial);
 	}
+	for (uint32_t i = part; i < m->commits_max; i += parts)
+		if (m->commits[i].request[0])
+			h = mix(mix(h, m->commits[i].request[1]),
+				(uint64_t)m->commits[i].job << 32 | m->commits[i].answered);
 	for (uint32_t i = 0; i < m->loot_slots; i++) {
 		const struct sim_loot *loot = &m->loot[i];
 
@@ -172,6 +181,7 @@ uint64_t sim_hash_map(const struct sim_map *m, uint32_t part, uint32_t parts)
 				   (uint8_t)m->monsters[n].dy);
 	h = hash_fights(h, m, part, parts);
 	h = mix(h, (uint64_t)m->parties.inbox.messages << 32 | m->parties.ask_count);
+	h = mix(h, m->parties.resync_next);
 	h = sim_party_table_hash(&m->parties.table, h, part, parts);
 	return trade_table_hash(&m->trades, h, part, parts);
 }

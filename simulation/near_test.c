@@ -79,6 +79,22 @@ static struct {
 	uint64_t views, crowded, looked;
 } checked;
 
+/* What the lives must have held, or they prove nothing of it. */
+static const struct {
+	const char *name;
+	enum sim_counter counter;
+} held[] = {
+	{"players placed", SIM_JOINS},
+	{"transfers", SIM_TRANSFERS},
+	{"leaves told late or twice", SIM_LEAVES_STALE},
+	{"players killed", SIM_PLAYERS_KILLED},
+	{"players that stood up elsewhere", SIM_PLAYERS_BACK},
+	{"monsters killed", SIM_MONSTERS_KILLED},
+	{"monsters back", SIM_MONSTERS_BACK},
+};
+#define HELD (sizeof(held) / sizeof(held[0]))
+static uint64_t happened[HELD];
+
 struct rig {
 	struct test_shard t;
 	const struct life *life;
@@ -380,6 +396,8 @@ static void live(const struct life *life, uint64_t seed, bool two_maps)
 		for (uint32_t c = 0; c < life->players; c++)
 			check_client(&r, c, quiet);
 	}
+	for (uint32_t i = 0; i < HELD; i++)
+		happened[i] += test_counter(&r.t, held[i].counter);
 	test_end(&r.t);
 }
 
@@ -393,6 +411,10 @@ static void what_is_believed_is_near(void **state)
 		(unsigned long long)checked.views, (unsigned long long)checked.crowded,
 		(unsigned long long)checked.looked);
 	assert_true(checked.views > 3000 && checked.crowded > 100);
+	for (uint32_t i = 0; i < HELD; i++) {
+		print_message("%s: %llu\n", held[i].name, (unsigned long long)happened[i]);
+		assert_true(happened[i] > 0);
+	}
 }
 
 int main(int argc, char **argv)

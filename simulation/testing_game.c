@@ -224,6 +224,48 @@ static void quest(struct test_game *g, uint32_t client)
 		test_click(g->t, client, somebody_to_talk_to(m, &g->t->clients[client]));
 }
 
+/* Control's word: somebody has joined or left; it comes twice at times. */
+static void party_changes(struct test_game *g, uint32_t group)
+{
+	struct test_party said = {
+		.party = 1 + group, .version = ++g->party_version, .change = PARTY_CHANGE_JOINED};
+	uint32_t first = group * TEST_GAME_GROUP;
+
+	g->members[group] ^= 1u << below(g, TEST_GAME_GROUP);
+	for (uint32_t i = 0; i < TEST_GAME_GROUP; i++) {
+		if (!g->t->clients[first + i].joins)
+			continue;
+		said.targets[said.target_count++] = first + i;
+		if (g->members[group] >> i & 1)
+			said.members[said.member_count++] = first + i;
+	}
+	if (said.member_count < 2)
+		said.member_count = 0;
+	said.leader = said.members[0];
+	test_party_say(g->t, &said);
+	if (below(g, 4) == 0)
+		test_party_say(g->t, &said);
+}
+
+/* What players ask of control, which says nothing to it; and how it asks for all, when it may have
+ * missed something. */
+static void parties(struct test_game *g)
+{
+	struct msg resync;
+
+	for (uint32_t group = 0; group < TEST_GAME_WALKERS / TEST_GAME_GROUP; group++) {
+		if (below(g, 30) == 0)
+			party_changes(g, group);
+		if (below(g, 30) == 0)
+			test_party_request(g->t, group * TEST_GAME_GROUP, below(g, 3),
+				below(g, PARTY_ACT_COUNT + 1), 5000 + below(g, 9), "Bo");
+	}
+	if (below(g, 150))
+		return;
+	msg_begin(&resync, MSG_PARTY_RESYNC, HANDLE_NONE, 0);
+	assert_true(msg_ring_push(g->t->links.from_control, &resync));
+}
+
 static void on_the_meadow(struct test_game *g, uint32_t client)
 {
 	const struct test_client *c = &g->t->clients[client];
@@ -268,6 +310,7 @@ static void in_the_battle(struct test_game *g, uint32_t client)
 
 void test_game_round(struct test_game *g)
 {
+	parties(g);
 	for (uint32_t client = 0; client < TEST_GAME_WALKERS + TEST_GAME_FIGHTERS; client++) {
 		if (!g->t->clients[client].here || !g->t->clients[client].joins)
 			continue;
@@ -296,7 +339,9 @@ void test_game_happened(const struct test_shard *t)
 		{"quests begun", SIM_QUESTS_BEGUN}, {"quest progress", SIM_QUEST_PROGRESS},
 		{"quests done", SIM_QUESTS_DONE}, {"quests given up", SIM_QUESTS_ABANDONED},
 		{"cards picked", SIM_CARDS_PICKED}, {"cards given", SIM_CARDS_GIVEN},
-		{"rooms ended", SIM_INSTANCES_ENDED}};
+		{"states of parties", SIM_PARTY_STATES}, {"party requests", SIM_PARTY_REQUESTS},
+		{"party resyncs", SIM_PARTY_RESYNCS}, {"party lives", SIM_PARTY_LIVES},
+		{"shares of parties", SIM_PARTY_SHARES}, {"rooms ended", SIM_INSTANCES_ENDED}};
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
 		if (!test_counter(t, all[i].counter))

@@ -1,6 +1,6 @@
 /* testing_game: a shard on which everything of the game goes on at once: a meadow with monsters
- * that fight, things that fall, are picked up, moved and dropped, players who trade and do quests of
- * NPCs that ask, and a battle.
+ * that fight, things that fall, are picked up, moved and dropped, players who trade, do quests of
+ * NPCs that ask and are in parties that change, and a battle.
  * Test programs only; one thread. */
 #ifndef SW_SIMULATION_TESTING_GAME_H
 #define SW_SIMULATION_TESTING_GAME_H
@@ -10,10 +10,15 @@
 #define TEST_GAME_WALKERS  50u /* on the meadow; below TEST_OWNED_MAX with the fighters */
 #define TEST_GAME_FIGHTERS 8u  /* in the battle, the clients after those */
 
+#define TEST_GAME_GROUP 4u /* clients next to each other who may be in a party */
+
 struct test_game {
 	struct test_shard *t;
 	uint64_t random;
 	uint32_t sequence[TEST_GAME_WALKERS + TEST_GAME_FIGHTERS];
+	uint64_t party_version;
+	uint32_t
+		members[TEST_GAME_WALKERS / TEST_GAME_GROUP]; /* a bit each, of groups of clients */
 };
 
 /* Writes the game's data into a folder; removes them. */

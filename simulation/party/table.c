@@ -233,13 +233,16 @@ uint64_t sim_party_table_hash(
 		const struct sim_party_seat *seat = &table->seats[i];
 
 		if (p->id) {
-			h = mix(mix(h, p->id), p->version);
+			const struct sim_party_member *m = sim_party_members(table, i);
+
+			h = mix(mix(mix(h, p->id), p->version), p->leader_id);
 			h = mix(h, (uint64_t)p->member_count << 32 | p->here);
+			for (uint32_t n = 0; n < p->member_count; n++)
+				h = mix(mix(h, m[n].character_id), m[n].slot);
 		}
-		if (seat->version || seat->party != SIM_PARTY_NONE)
-			h = mix(mix(h, seat->version), (uint64_t)seat->party << 16 |
-							       (uint64_t)seat->tokens << 1 |
-							       seat->ask);
+		h = mix(mix(h, seat->version),
+			(uint64_t)seat->party << 16 | (uint64_t)seat->tokens << 1 | seat->ask);
+		h = mix(h, seat->token_beat);
 	}
 	return h;
 }

@@ -1,10 +1,11 @@
 /* Proves that a shard is a function of its seed, its messages and the times given, and that a
- * recording holds all of them: a random log (joins, leaves, inputs, clicks on a scripted NPC,
- * garbage, transfers, takeovers, rooms that open and end, rings that are full, ticks that come
- * late; and a whole game) recorded while it runs gives the same hash in every tick when it is
- * replayed, and the same whole state at the end. And that the comparison can fail: one altered
- * input, time or refused push is found, in the tick it acts in. A recording that breaks off is
- * replayed up to its last whole step; another script is refused by name. */
+ * recording holds all of them: a random log (joins of the hurt and the dead, leaves, inputs, clicks
+ * on a scripted NPC, garbage, transfers, takeovers, rooms that open, are closed and end, rings that
+ * are full, ticks that come late; and a whole game: fights, loot, trades, quests, parties, a
+ * battle) recorded while it runs gives the same hash in every tick when it is replayed, and the
+ * same whole state at the end. And that the comparison can fail: one altered input, time or refused
+ * push is found, in the tick it acts in. A recording that breaks off is replayed up to its last
+ * whole step; another script is refused by name. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -155,6 +156,14 @@ static void join(struct rig *r, uint32_t c, const char *map)
 		.return_x_mm = 5000,
 		.return_y_mm = 5000};
 
+	if (below(r, 2)) { /* hurt, or dead, some time ago */
+		as.live = (struct msg_live){.at_ns = r->t.now_ns - below(r, 900) * NS_PER_MS,
+			.missing = below(r, 90),
+			.back_ms = below(r, 4) ? 0 : 1 + below(r, 3000),
+			.ready_ms = below(r, 1000),
+			.rested_ms = below(r, 9000)};
+		as.return_live = as.live;
+	}
 	strcpy(as.map, map);
 	test_join_as(&r->t, c, &as);
 	r->sequence[c] = 0;
@@ -175,6 +184,17 @@ static void join_over(struct rig *r, uint32_t c)
 		peer = handle_make(handle_owner(peer), 8, handle_index(peer));
 	memcpy(msg_begin(message, MSG_PLAYER_JOIN, peer, sizeof(body)), &body, sizeof(body));
 	assert_true(msg_ring_push(r->t.links.from_control, message));
+}
+
+/* An operator's word, which may come when the instance has ended. */
+static void close_instance(struct rig *r, uint32_t id)
+{
+	const struct msg_instance body = {.id = id};
+	struct msg message;
+
+	memcpy(msg_begin(&message, MSG_INSTANCE_CLOSE, HANDLE_NONE, sizeof(body)), &body,
+		sizeof(body));
+	assert_true(msg_ring_push(r->t.links.from_control, &message));
 }
 
 static void garbage(struct rig *r, uint32_t c)
@@ -231,6 +251,8 @@ static void something(struct rig *r)
 		if (!r->t.shard->by_number[ROOM_FIRST + room] && below(r, 2))
 			test_open_instance(
 				&r->t, instance_id(ROOM_FIRST + room, ++r->generation[room]));
+		else if (below(r, 8) == 0)
+			close_instance(r, instance_id(ROOM_FIRST + room, r->generation[room]));
 		break;
 	case 7:
 		if (!here)
@@ -335,6 +357,7 @@ static const struct {
 	{"stale leaves", SIM_LEAVES_STALE},
 	{"transfers", SIM_TRANSFERS},
 	{"rooms ended", SIM_INSTANCES_ENDED},
+	{"rooms closed", SIM_INSTANCES_CLOSED},
 	{"late ticks", SIM_TICKS_SKIPPED},
 	{"clicks", SIM_ACTIONS},
 	{"clicks refused", SIM_ACTIONS_REFUSED},
@@ -376,8 +399,8 @@ static void a_replay_agrees_in_every_tick(void **state)
 	assert_true(garbled > 0);
 }
 
-/* Blows, loot, bags, trades and a battle, too: none of them decides by anything that is not in the
- * recording. */
+/* Blows, loot, bags, trades, quests, parties and a battle, too: none of them decides by anything
+ * that is not in the recording. */
 static void the_whole_game_is_replayed(void **state)
 {
 	char folder[] = "/tmp/sw-replay-game-XXXXXX";
