@@ -114,12 +114,12 @@ struct basket {
 
 static inline void add_run(struct basket *b, const struct sim_laid *first, uint32_t count)
 {
-	struct sim_run *last = &b->runs[b->run_count - 1];
+	struct sim_run *last = b->run_count ? &b->runs[b->run_count - 1] : NULL;
 
 	if (!count)
 		return;
 	b->count += count;
-	if (b->run_count && last->first + last->count == first)
+	if (last && last->first + last->count == first)
 		last->count += count;
 	else
 		b->runs[b->run_count++] = (struct sim_run){.first = first, .count = count};

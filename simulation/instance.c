@@ -71,6 +71,24 @@ static void *take(struct layout *layout, size_t bytes)
 	return layout->base ? layout->base + at : NULL;
 }
 
+/* The figures of the sum below. */
+#define TAKES(type, bytes)                                                                         \
+	_Static_assert(sizeof(struct type) == (bytes), "lay_out_map says another size")
+TAKES(sim_entity, 96);
+TAKES(sim_player, 560);
+TAKES(sim_npc, 40);
+TAKES(sim_lair, 20);
+TAKES(sim_purse, 32);
+TAKES(sim_bag, 1336);
+TAKES(sim_commit, 448);
+TAKES(sim_quest_log, 44);
+TAKES(sim_wake, 16);
+TAKES(sim_loot, 48);
+TAKES(sim_cell, 24);
+TAKES(sim_action, 64);
+TAKES(sim_result, 40);
+TAKES(sim_paths, 74308);
+
 /* The sum: what each table of a map takes. P player slots (players_max, an eighth and 64 more for
  * those that have left and are still known), N NPCs, M monsters, L places for loot (64 + M, at most
  * 4,160), E = P + N + M + L, C cells. Beside it an instance has its script's arena
@@ -80,7 +98,7 @@ static void lay_out_map(struct layout *l, struct sim_map *m)
 	size_t slots = m->slots, players = m->player_slots;
 
 	m->entities = take(l, slots * sizeof(*m->entities));             /* E x 96 B */
-	m->players_table = take(l, players * sizeof(*m->players_table)); /* P x 544 B */
+	m->players_table = take(l, players * sizeof(*m->players_table)); /* P x 560 B */
 	m->known = take(
 		l, players * m->known_words * sizeof(*m->known)); /* P x E / 8 B, in words of 64 for
 								     each of tick_hz classes */
@@ -88,11 +106,11 @@ static void lay_out_map(struct layout *l, struct sim_map *m)
 	m->monsters = take(l, (size_t)m->monster_slots * sizeof(*m->monsters)); /* M x 16 B */
 	m->lairs = take(l, (size_t)m->monster_slots * sizeof(*m->lairs));       /* M x 20 B */
 	if (m->monster_slots && m->rules.ground)
-		m->paths = take(l, sizeof(*m->paths));                      /* 74 KiB */
+		m->paths = take(l, sizeof(*m->paths));                      /* 73 KiB */
 	m->bodies = take(l, slots * sizeof(*m->bodies));                    /* E x 32 B */
 	m->purses = take(l, players * sizeof(*m->purses));                  /* P x 32 B */
-	m->bags = take(l, players * sizeof(*m->bags));                      /* P x 1.3 KiB */
-	m->commits = take(l, (size_t)m->commits_max * sizeof(*m->commits)); /* 2 P x 440 B */
+	m->bags = take(l, players * sizeof(*m->bags));                      /* P x 1,336 B */
+	m->commits = take(l, (size_t)m->commits_max * sizeof(*m->commits)); /* 2 P x 448 B */
 	m->commit_free = take(l, (size_t)m->commits_max * sizeof(*m->commit_free)); /* 2 P x 4 B */
 	m->answered = take(l, (size_t)m->commits_max * sizeof(*m->answered));       /* 2 P x 4 B */
 	m->quests =
@@ -121,12 +139,12 @@ static void lay_out_map(struct layout *l, struct sim_map *m)
 	m->marks = take(l, m->known_words * sizeof(*m->marks));                     /* E / 8 B */
 	m->laid = take(l, slots * sizeof(*m->laid));                                /* E x 16 B */
 	m->fresh = take(l, slots * sizeof(*m->fresh));                              /* E x 16 B */
-	m->actions = take(l, (size_t)m->actions_max * sizeof(*m->actions));         /* 2 P x 16 B */
+	m->actions = take(l, (size_t)m->actions_max * sizeof(*m->actions));         /* 2 P x 64 B */
 	if (m->match.rule) {
 		m->match.state = take(l, m->match.rule->state_bytes); /* the rule's own */
 		m->match.results =
 			take(l, m->match.rule->players_max *
-					sizeof(*m->match.results)); /* of each player 48 B */
+					sizeof(*m->match.results)); /* of each player 40 B */
 	}
 }
 
@@ -159,6 +177,8 @@ static void size_map(struct sim_map *m, const struct sw_ground *ground)
 	m->monster_slots = config->monsters + (ground ? ground->monsters : 0);
 	m->loot_slots = LOOT_SLOTS_MIN +
 			(m->monster_slots < LOOT_SLOTS_MORE ? m->monster_slots : LOOT_SLOTS_MORE);
+	/* A player may have SIM_COMMITS_PLAYER under way, most have none: two each are enough, and
+	 * who finds no place is told BUSY. */
 	m->commits_max = 2 * m->player_slots;
 	m->slots = m->player_slots + m->npc_slots + m->monster_slots + m->loot_slots;
 	m->grain_scale = (uint32_t)((1ull << 32) / cell_mm);
@@ -285,7 +305,7 @@ int sim_instance_build(struct sim_instances *table, uint32_t id, char *error, si
 	if (m->config.kind == CONFIG_MAP_ROOM)
 		m->match.rule = sim_match_rule_find(m->config.rule);
 	m->match.told = INSTANCE_OPEN;
-	/* Each instance its own; a script may draw while it loads. */
+	/* Each instance its own. */
 	mix = table->seed + slot * 0x632be59bd9b4e019ull +
 	      (instance_generation(id) - 1) * 0xd1342543de82ef95ull;
 	m->random = sim_random(&mix);

@@ -521,7 +521,7 @@ struct sim_map {
 	uint32_t order_count;
 	uint32_t *open_cells;       /* [columns * rows]: players in it who are not crowded */
 	struct sim_grain *grains;   /* [slots / SIM_GRAIN_MIN + 1] */
-	uint32_t *grain_starts;     /* [2 * (slots + slots / SIM_GRAIN_MIN + 2)] */
+	uint32_t *grain_starts;     /* [sim_grain_starts_max] */
 	uint64_t *marks;            /* [known_words]: scratch of a comparison */
 	struct sim_laid *laid;      /* [slots]: who is on the map, by cell and sub-cell */
 	struct sim_laid *fresh;     /* [slots]: of those the ones that changed lately */
