@@ -127,6 +127,10 @@ enum msg_type {
 	/* world to control: */
 	MSG_PARTY_RESTORED,
 
+	/* control to the verifying thread, and back. payload: control/verifier.h */
+	MSG_TICKET_VERIFY,
+	MSG_TICKET_VERIFIED,
+
 	MSG_TYPES
 };
 
@@ -314,6 +318,7 @@ struct msg_instance {
 struct msg_character_load {
 	uint64_t session; /* comes back in the answer */
 	uint64_t account_id, character_id;
+	uint64_t epoch_max; /* 0, or: only if its epoch is not above this; else NEWER */
 	uint32_t realm_id;
 	uint32_t pad;
 	char name[CHARACTER_NAME_BYTES];
@@ -321,8 +326,9 @@ struct msg_character_load {
 
 enum msg_load_result {
 	MSG_LOAD_OK,
-	MSG_LOAD_UNAVAILABLE,  /* PostgreSQL is away or the queue is full: try again later */
-	MSG_LOAD_WRONG_ACCOUNT /* the character belongs to another account */
+	MSG_LOAD_UNAVAILABLE,   /* PostgreSQL is away or the queue is full: try again later */
+	MSG_LOAD_WRONG_ACCOUNT, /* the character belongs to another account */
+	MSG_LOAD_NEWER          /* it has logged in since epoch_max; nothing was changed */
 };
 
 struct msg_character_loaded {

@@ -243,6 +243,8 @@ static void load_done(
 	}
 	if (answer->result == MSG_LOAD_OK)
 		world_count(world, WORLD_LOADS_OK, 1);
+	else if (answer->result == MSG_LOAD_NEWER)
+		world_count(world, WORLD_LOADS_NEWER, 1);
 	else
 		world_count(world, WORLD_LOADS_WRONG_ACCOUNT, 1);
 	world_count(world, WORLD_CHARACTERS_CREATED, created);

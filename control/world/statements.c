@@ -23,7 +23,8 @@ const struct pg_prepared statements_requests[STATEMENTS_REQUESTS] = {
 		"WHERE n.name <> '' ORDER BY n.rank ON CONFLICT DO NOTHING"},
 	{"take_over",
 		"UPDATE character SET epoch = epoch + 1, last_login_at = now() "
-		"WHERE realm_id = $1::int4 AND character_id = $2::int8 AND account_id = $3::int8"},
+		"WHERE realm_id = $1::int4 AND character_id = $2::int8 AND account_id = $3::int8 "
+		"AND ($4::int8 = 0 OR epoch <= $4::int8)"},
 	{"read_character",
 		"SELECT c.account_id = $3::int8, c.epoch, c.name, p.map, p.x_mm, p.y_mm, p.heading "
 		"FROM character c LEFT JOIN character_position p "
@@ -116,6 +117,7 @@ void statements_load(const struct msg_character_load *load, struct load_params *
 	params->realm_id = htobe32(load->realm_id);
 	params->character_id = htobe64(load->character_id);
 	params->account_id = htobe64(load->account_id);
+	params->epoch_max = htobe64(load->epoch_max);
 	params->appearance = htobe32(first_appearance(load->character_id));
 	world_name_candidates(load->name, load->character_id, params->plain, params->suffixed);
 	memset(calls, 0, LOAD_CALLS * sizeof(*calls));
@@ -125,6 +127,7 @@ void statements_load(const struct msg_character_load *load, struct load_params *
 		pg_call_add(&calls[i], &params->character_id, 8);
 		pg_call_add(&calls[i], &params->account_id, 8);
 	}
+	pg_call_add(&calls[1], &params->epoch_max, 8);
 	pg_call_add(&calls[0], params->plain, strlen(params->plain));
 	pg_call_add(&calls[0], params->suffixed, strlen(params->suffixed));
 	pg_call_add(&calls[0], &params->appearance, 4);
@@ -162,6 +165,11 @@ bool statements_loaded(PGresult *const *results, uint32_t count, const char *wan
 	answer->result = *PQgetvalue(row, 0, 0) ? MSG_LOAD_OK : MSG_LOAD_WRONG_ACCOUNT;
 	if (answer->result != MSG_LOAD_OK)
 		return true;
+	if (!strcmp(PQcmdTuples(results[1]),
+		    "0")) { /* not taken over, though it is its account's */
+		answer->result = MSG_LOAD_NEWER;
+		return true;
+	}
 	answer->epoch = pg_column_64(row, 0, 1);
 	column_text(row, 2, answer->name, sizeof(answer->name));
 	*created = strcmp(PQcmdTuples(results[0]), "0") != 0;

@@ -22,7 +22,7 @@ extern const struct pg_prepared statements_saves[STATEMENTS_SAVES];
 /* Parameters in network order, for one request; pg_link_send copies them. */
 struct load_params {
 	uint32_t realm_id, appearance;
-	uint64_t character_id, account_id;
+	uint64_t character_id, account_id, epoch_max;
 	char plain[CHARACTER_NAME_BYTES], suffixed[CHARACTER_NAME_BYTES];
 };
 #define LOAD_CALLS 3u

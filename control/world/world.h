@@ -11,14 +11,15 @@
  *
  *   MSG_CHARACTER_LOAD  from control. One round trip, one transaction: the character is created if
  *       it is new (name: text.h has the rule), its account is checked, its epoch is raised under
- * the row lock, its position is read. While a save or commit of the character waits or is under way
- *       the load waits for it. Answered with MSG_CHARACTER_LOADED within
- * postgres.statement_timeout: MSG_LOAD_UNAVAILABLE when PostgreSQL is away, too slow, or saves
- * cannot be taken. An UNAVAILABLE load may still have raised the epoch: the client tries again, and
- * nobody holds the epoch that was skipped. MSG_DETAIL_QUERY    from a shard. Answered with
- * MSG_DETAIL_RESULT to that shard, in the same time, with what the character owns once every commit
- * of it that was taken before is settled; WRONG_ACCOUNT there means that there is no such
- * character. MSG_POSITION_SAVE   from a shard. No answer. The newest of a character waits
+ * the row lock (unless it is above epoch_max, if there is one: MSG_LOAD_NEWER), its position is
+ * read. While a save or commit of the character waits or is under way the load waits for it.
+ * Answered with MSG_CHARACTER_LOADED within postgres.statement_timeout: MSG_LOAD_UNAVAILABLE when
+ * PostgreSQL is away, too slow, or saves cannot be taken. An UNAVAILABLE load may still have raised
+ * the epoch, and one that was sent twice may find its own raise NEWER: the client tries again (with
+ * a ticket), and nobody holds the epoch that was skipped. MSG_DETAIL_QUERY    from a shard.
+ * Answered with MSG_DETAIL_RESULT to that shard, in the same time, with what the character owns
+ * once every commit of it that was taken before is settled; WRONG_ACCOUNT there means that there is
+ * no such character. MSG_POSITION_SAVE   from a shard. No answer. The newest of a character waits
  * (save_table.h) and is written, in batches, under the lock of the character's row; a save of an
  * older epoch is refused and counted. Kept through any loss of the connection until PostgreSQL has
  * answered. While postgres.saves_pending_max characters wait, autosaves of others are dropped and
@@ -37,7 +38,8 @@
  * Answered at once with what of a character is not in PostgreSQL.
  *   MSG_PARTY_SAVE      from control (common/party.h). No answer. Written behind, in batches; of a
  *       party the greatest version stays, so it may be written twice and by two nodes.
- *   MSG_PARTY_RESTORE   from control. Answered with MSG_PARTY_RESTORED, when what waited is written.
+ *   MSG_PARTY_RESTORE   from control. Answered with MSG_PARTY_RESTORED, when what waited is
+ * written.
  *
  * Order between rings. A shard pushes a leaving save before it tells control that the player left,
  * and control pushes the next load after that. So each round takes control's messages out first,
@@ -69,6 +71,7 @@
 	X(LOADS, "loads", COUNTER_SUM, "character loads asked for")                                \
 	X(LOADS_OK, "loads_ok", COUNTER_SUM, "character loads that succeeded")                     \
 	X(LOADS_WRONG_ACCOUNT, "loads_wrong_account", COUNTER_SUM, "loads refused: the character belongs to another account") \
+	X(LOADS_NEWER, "loads_newer", COUNTER_SUM, "loads refused: the character has logged in since the epoch that was named") \
 	X(LOADS_UNAVAILABLE, "loads_unavailable", COUNTER_SUM, "loads refused: PostgreSQL away or slow, or too many saves waiting") \
 	X(CHARACTERS_CREATED, "characters_created", COUNTER_SUM, "characters at their first login") \
 	X(NAMES_CHANGED, "names_changed", COUNTER_SUM, "new characters whose name was taken or not usable, and got a suffix") \

@@ -186,6 +186,23 @@ struct msg_character_loaded fixture_login(
 	return fixture_loaded(f);
 }
 
+struct msg_character_loaded fixture_login_since(
+	struct fixture *f, uint64_t account, uint64_t character, uint64_t epoch_max)
+{
+	struct msg message[2];
+	struct msg_character_load load = {.session = character + 1000,
+		.account_id = account,
+		.character_id = character,
+		.realm_id = 1,
+		.epoch_max = epoch_max,
+		.name = "since"};
+
+	memcpy(msg_begin(message, MSG_CHARACTER_LOAD, HANDLE_NONE, sizeof(load)), &load,
+		sizeof(load));
+	push(f->links.from_control, message);
+	return fixture_loaded(f);
+}
+
 uint32_t fixture_flush(struct fixture *f)
 {
 	struct msg message;

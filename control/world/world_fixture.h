@@ -43,6 +43,9 @@ void fixture_load(struct fixture *fixture, uint64_t session, uint64_t account, u
 struct msg_character_loaded fixture_loaded(struct fixture *fixture);
 struct msg_character_loaded fixture_login(
 	struct fixture *fixture, uint64_t account, uint64_t character, const char *name);
+/* The same with an epoch_max: 0 is none. */
+struct msg_character_loaded fixture_login_since(
+	struct fixture *fixture, uint64_t account, uint64_t character, uint64_t epoch_max);
 uint32_t fixture_flush(struct fixture *fixture);
 
 /* A shard's part: waits while the ring is full. */

@@ -101,6 +101,35 @@ static void round_trip(void **state)
 	fixture_fini(&f);
 }
 
+/* A pass is older than a login that came since: it does not even raise the epoch. */
+static void who_has_logged_in_since_is_not_taken_over(void **state)
+{
+	struct msg_character_loaded loaded;
+	struct fixture f;
+
+	(void)state;
+	fixture_init(&f, 1024);
+	fixture_start(&f);
+	loaded = fixture_login(&f, 1, 1, "Bob");
+	assert_true(loaded.result == MSG_LOAD_OK && loaded.epoch == 1);
+	loaded = fixture_login_since(&f, 1, 1, 1);
+	assert_true(loaded.result == MSG_LOAD_OK && loaded.epoch == 2);
+	assert_string_equal(loaded.name, "Bob");
+	loaded = fixture_login_since(&f, 1, 1, 1);
+	assert_int_equal(loaded.result, MSG_LOAD_NEWER);
+	assert_int_equal(server_sql(sql, "SELECT epoch FROM character WHERE character_id = 1"), 2);
+	/* A database that was put back to before: nothing newer is there. */
+	loaded = fixture_login_since(&f, 1, 1, 7);
+	assert_true(loaded.result == MSG_LOAD_OK && loaded.epoch == 3);
+	/* Whose it is, is said first. */
+	loaded = fixture_login_since(&f, 2, 1, 1);
+	assert_int_equal(loaded.result, MSG_LOAD_WRONG_ACCOUNT);
+	assert_int_equal(fixture_counter(&f, WORLD_LOADS_NEWER), 1);
+	assert_int_equal(fixture_counter(&f, WORLD_LOADS_WRONG_ACCOUNT), 1);
+	fixture_stop(&f);
+	fixture_fini(&f);
+}
+
 static void old_epoch_never_writes(void **state)
 {
 	struct fixture f;
@@ -390,6 +419,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(round_trip, empty_tables, disconnect),
 		cmocka_unit_test_setup_teardown(old_epoch_never_writes, empty_tables, disconnect),
+		cmocka_unit_test_setup_teardown(
+			who_has_logged_in_since_is_not_taken_over, empty_tables, disconnect),
 		cmocka_unit_test_setup_teardown(
 			epoch_is_read_under_the_lock, empty_tables, disconnect),
 		cmocka_unit_test_setup_teardown(
