@@ -14,6 +14,7 @@
 #include "proto/client.pb-c.h"
 #include "proto/message_types.h"
 #include "proto/probe.h"
+#include "proto/proof.h"
 #include "simulation/rules/move.h"
 
 static char page[256 * 1024];
@@ -68,6 +69,9 @@ static unsigned rows(const char *text)
 	X(hello)                                                                                   \
 	X(admitted)                                                                                \
 	X(refused)                                                                                 \
+	X(challenge)                                                                               \
+	X(solution)                                                                                \
+	X(return_pass)                                                                             \
 	X(joined)                                                                                  \
 	X(character_detail)                                                                        \
 	X(input_batch)                                                                             \
@@ -217,6 +221,8 @@ static const char *type_name(const ProtobufCFieldDescriptor *field)
 		return "uint32";
 	case PROTOBUF_C_TYPE_UINT64:
 		return "uint64";
+	case PROTOBUF_C_TYPE_FIXED64:
+		return "fixed64";
 	case PROTOBUF_C_TYPE_BOOL:
 		return "bool";
 	case PROTOBUF_C_TYPE_STRING:
@@ -408,6 +414,32 @@ static void example_packets_decode(void **state)
 		assert_true(seen[types[i].value]);
 }
 
+/* The Hello that answers the example's Challenge does so. */
+static void the_example_work_is_done(void **state)
+{
+	uint8_t packet[256], input[SW_PROOF_INPUT_BYTES], hash[SW_PROOF_HASH_BYTES];
+	const char *row = strstr(page, "| CHALLENGE: 12 bits");
+	char text[128], hex[2 * SW_PROOF_HASH_BYTES + 1];
+	Sw__Hello *hello;
+	size_t bytes;
+
+	(void)state;
+	assert_non_null(row);
+	bytes = from_hex(strstr(row, "| client | `") + 12, packet, sizeof(packet));
+	hello = sw__hello__unpack(NULL, bytes - 1, packet + 1);
+	assert_non_null(hello);
+	assert_non_null(hello->solution);
+	assert_int_equal(hello->solution->challenge.len, SW_PROOF_CHALLENGE_BYTES);
+	sw_proof_input(input, hello->solution->challenge.data, hello->solution->number);
+	crypto_hash_sha256(hash, input, sizeof(input));
+	assert_true(sw_proof_good(hash, 12));
+	sodium_bin2hex(hex, sizeof(hex), hash, sizeof(hash));
+	snprintf(text, sizeof(text), "the number %llu gives `%s`.",
+		(unsigned long long)hello->solution->number, hex);
+	assert_non_null(strstr(page, text));
+	sw__hello__free_unpacked(hello, NULL);
+}
+
 static size_t ticket_row(const char *start, uint8_t *bytes, size_t bytes_max)
 {
 	const char *row = strstr(page, start);
@@ -464,6 +496,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(movement_examples_agree),
 		cmocka_unit_test(walls_examples_agree),
 		cmocka_unit_test(example_packets_decode),
+		cmocka_unit_test(the_example_work_is_done),
 		cmocka_unit_test(the_example_ticket_is_good),
 	};
 	FILE *file = argc == 2 ? fopen(argv[1], "r") : NULL;

@@ -14,15 +14,15 @@
 #include "common/msg.h"
 #include "common/party.h"
 
-#define CONFIG_PORTS_MAX   8u
-#define CONFIG_LCORES_MAX  64u
-#define CONFIG_MAPS_MAX    64u
-#define CONFIG_INSTANCES_MAX 256u /* of all maps together */
-#define CONFIG_SHARD_ANY   UINT32_MAX
-#define CONFIG_KEYS_MAX    4u /* ticket keys that are valid at once */
+#define CONFIG_PORTS_MAX        8u
+#define CONFIG_LCORES_MAX       64u
+#define CONFIG_MAPS_MAX         64u
+#define CONFIG_INSTANCES_MAX    256u /* of all maps together */
+#define CONFIG_SHARD_ANY        UINT32_MAX
+#define CONFIG_KEYS_MAX         4u /* ticket keys that are valid at once */
 #define CONFIG_COMMIT_LINKS_MAX 16u
-#define CONFIG_TEXT_BYTES  128u
-#define CONFIG_PATH_BYTES  256u
+#define CONFIG_TEXT_BYTES       128u
+#define CONFIG_PATH_BYTES       256u
 
 enum config_idle { CONFIG_IDLE_POLL, CONFIG_IDLE_ADAPTIVE };
 enum config_use { CONFIG_USE_OFF, CONFIG_USE_ON, CONFIG_USE_ANY };
@@ -46,16 +46,17 @@ struct config_map {
 	uint32_t instances;     /* of a map: how many run from the start */
 	uint32_t instances_max; /* 0: see instance_max */
 	uint32_t warm;          /* instances kept ready */
-	uint32_t close_after_s; /* of a map: an instance too many is closed after so long; 0: never */
+	uint32_t close_after_s; /* of a map: an instance too many is closed after so long; 0: never
+				 */
 	uint32_t width_m, height_m; /* 0 where there is a file that says it */
 	uint32_t tick_hz;
 	uint32_t players_max;
-	uint32_t view_m;               /* interest radius */
+	uint32_t view_m; /* interest radius */
 	uint32_t monsters;
-	char rule[MAP_NAME_BYTES];     /* of a room: its match rule */
-	uint32_t match_s, empty_s;     /* for the rule: how long a match lasts, or an empty room */
+	char rule[MAP_NAME_BYTES]; /* of a room: its match rule */
+	uint32_t match_s, empty_s; /* for the rule: how long a match lasts, or an empty room */
 	uint32_t start_players, start_wait_s, countdown_s; /* for the rule battle */
-	uint32_t friendly_fire; /* 0: members of one party cannot hurt each other */
+	uint32_t friendly_fire;       /* 0: members of one party cannot hurt each other */
 	char file[CONFIG_PATH_BYTES]; /* Tiled map, relative to the content folder; may be empty */
 	char script[CONFIG_PATH_BYTES]; /* Lua file, relative to the content folder; may be empty */
 };
@@ -77,10 +78,10 @@ struct sw_config {
 		enum config_idle idle;
 		uint32_t udp_port;
 		uint32_t burst;
-		uint32_t mbufs; /* per port and queue; 0: computed from rings and bursts */
+		uint32_t mbufs;          /* per port and queue; 0: computed from rings and bursts */
 		uint32_t stats_period_s; /* 0: off */
 		uint32_t probes_per_s, probes_burst; /* of the node */
-		uint32_t record_cycles;  /* 0: off */
+		uint32_t record_cycles;              /* 0: off */
 	} dataplane;
 	struct config_port ports[CONFIG_PORTS_MAX];
 	uint32_t port_count;
@@ -94,35 +95,38 @@ struct sw_config {
 		uint32_t connects_per_s, connects_burst;               /* global bucket */
 		uint32_t source_connects_per_s, source_connects_burst; /* per source address */
 		uint32_t returning_percent, returning_max; /* of both, for who was here of late */
-		uint32_t expand_bytes_per_s; /* decompressed, per peer */
-		uint32_t peer_datagrams_per_s; /* read, per peer; 0: all */
-		uint32_t peer_hold_bytes;   /* out-of-order and assembly memory, per peer */
-		uint32_t peer_queue_bytes;  /* sends waiting, per peer */
-		uint32_t pool_bytes;        /* memory behind both, per dataplane lcore */
+		uint32_t expand_bytes_per_s;               /* decompressed, per peer */
+		uint32_t peer_datagrams_per_s;             /* read, per peer; 0: all */
+		uint32_t peer_hold_bytes;  /* out-of-order and assembly memory, per peer */
+		uint32_t peer_queue_bytes; /* sends waiting, per peer */
+		uint32_t pool_bytes;       /* memory behind both, per dataplane lcore */
 	} enet;
 	struct {
 		uint32_t lcores[CONFIG_LCORES_MAX]; /* one shard each; the same lcore as a dataplane
 						     * worker: fused mode */
 		uint32_t lcore_count;
-		uint32_t players_max;        /* per shard */
+		uint32_t players_max; /* per shard */
 		uint32_t autosave_ms;
 		uint32_t lazy_joins_per_tick;
 		uint32_t trade_idle_s;
 		uint32_t slice_us;
-		uint32_t update_bytes_max;   /* per observer and tick */
+		uint32_t update_bytes_max;       /* per observer and tick */
 		char content[CONFIG_PATH_BYTES]; /* folder of the Lua content */
 		uint32_t script_memory_bytes;
-		uint32_t script_tick_us;     /* Lua budget of one map and tick */
-		uint64_t seed;               /* 0: drawn at start and logged */
+		uint32_t script_tick_us;        /* Lua budget of one map and tick */
+		uint64_t seed;                  /* 0: drawn at start and logged */
 		char record[CONFIG_PATH_BYTES]; /* folder of the recordings; empty: none */
 		uint32_t record_buffer_bytes, record_max_bytes; /* of one shard */
 	} simulation;
 	struct config_map maps[CONFIG_MAPS_MAX];
 	uint32_t map_count;
 	struct {
-		uint32_t players_max; /* this node's own cap */
+		uint32_t players_max;           /* this node's own cap */
 		char first_map[MAP_NAME_BYTES]; /* where a new character starts */
-		uint32_t hello_deadline_ms; /* connected, but no valid ticket by then: out */
+		uint32_t hello_deadline_ms;     /* connected, but no valid ticket by then: out */
+		uint32_t grace_s;
+		char pass_keys[CONFIG_PATH_BYTES]; /* "": drawn at start */
+		uint32_t verify_waiting_max, proof_wait_ms, proof_bits_max;
 		struct config_ticket_key ticket_keys[CONFIG_KEYS_MAX];
 		uint32_t ticket_key_count;
 	} admission;
@@ -155,7 +159,8 @@ struct sw_config {
 	} http;
 	struct {
 		char tokens[CONFIG_PATH_BYTES];  /* file of operators' names and tokens; "": none */
-		char journal[CONFIG_PATH_BYTES]; /* file of what they did and is not in PostgreSQL */
+		char journal[CONFIG_PATH_BYTES]; /* file of what they did and is not in PostgreSQL
+						  */
 	} ops;
 	struct {
 		char file[CONFIG_PATH_BYTES]; /* "" : stderr */

@@ -10,6 +10,7 @@
 #include "common/check.h"
 #include "common/log.h"
 #include "common/mono.h"
+#include "control/admission/pass_key.h"
 #include "control/control_internal.h"
 #include "control/redis/redis_address.h"
 
@@ -91,7 +92,24 @@ static bool wait_for(struct ctl *ctl, const bool *flag, uint32_t timeout_ms)
 	return result;
 }
 
-static bool build(struct ctl *ctl)
+/* What passes and challenges are sealed with. */
+static bool secrets_fill(struct adm_secrets *secrets, const struct sw_config *config, FILE *errors)
+{
+	const char *path = config->admission.pass_keys, *why;
+	int rc;
+
+	randombytes_buf(secrets->challenge_key, sizeof(secrets->challenge_key));
+	if (!path[0]) {
+		pass_keys_draw(&secrets->pass_keys);
+		return true;
+	}
+	rc = pass_keys_load(&secrets->pass_keys, path, &why);
+	if (rc)
+		fprintf(errors, "admission.pass_keys: %s: %s\n", path, why ? why : strerror(-rc));
+	return !rc;
+}
+
+static bool build(struct ctl *ctl, const struct adm_secrets *secrets)
 {
 	struct adm_ops ops = ctl_adm_ops;
 	struct director_ops director_ops = ctl_director_ops;
@@ -125,8 +143,12 @@ static bool build(struct ctl *ctl)
 		.done_ctx = ctl};
 	ctl->director = director_new(ctl->config, links->shards, &director_ops);
 	if (ctl->director)
-		ctl->adm = adm_new(ctl->config, links->workers, links->shards, ctl->director, &ops);
+		ctl->adm = adm_new(
+			ctl->config, secrets, links->workers, links->shards, ctl->director, &ops);
 	if (!ctl->outboxes || !ctl->adm)
+		return false;
+	ctl->verifier = verifier_start(ctl->config);
+	if (!ctl->verifier)
 		return false;
 	for (uint32_t w = 0; w < links->workers; w++)
 		outbox_init(&ctl->outboxes[w], links->to_dataplane[w], OUTBOX_SLOTS_MAX);
@@ -160,8 +182,10 @@ struct ctl *ctl_start(const struct sw_config *config, const struct ctl_links *li
 	struct redis_address address;
 	const char *why = redis_address_parse(&address, config->redis.address);
 	sigset_t all, before;
+	struct adm_secrets secrets;
 	struct ctl *ctl;
 	char text[256];
+	bool built;
 	int rc;
 
 	if (why) {
@@ -172,7 +196,7 @@ struct ctl *ctl_start(const struct sw_config *config, const struct ctl_links *li
 		fprintf(errors, "control: no source of randomness\n");
 		return NULL;
 	}
-	if (!ticket_keys_good(config, errors))
+	if (!ticket_keys_good(config, errors) || !secrets_fill(&secrets, config, errors))
 		return NULL;
 	ctl = aligned_alloc(64, (sizeof(*ctl) + 63) & ~(size_t)63);
 	if (!ctl) {
@@ -182,8 +206,11 @@ struct ctl *ctl_start(const struct sw_config *config, const struct ctl_links *li
 	memset(ctl, 0, sizeof(*ctl));
 	ctl->config = config;
 	ctl->links = *links;
-	if (!build(ctl)) {
-		fprintf(errors, "control: no memory for %u sessions (enet.peers_max)\n",
+	built = build(ctl, &secrets);
+	sodium_memzero(&secrets, sizeof(secrets));
+	if (!built) {
+		fprintf(errors,
+			"control: no memory for %u sessions (enet.peers_max), or no thread\n",
 			2 * links->workers * config->enet.peers_max);
 		ctl->joined = true;
 		ctl_free(ctl);
@@ -249,6 +276,7 @@ void ctl_free(struct ctl *ctl)
 	if (!ctl)
 		return;
 	CHECK(ctl->joined);
+	verifier_stop(ctl->verifier);
 	/* The loop is this thread's now. */
 	if (ctl->redis)
 		redis_link_free(ctl->redis);

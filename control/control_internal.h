@@ -17,6 +17,7 @@
 #include "control/party/party.h"
 #include "control/redis/redis_link.h"
 #include "control/redis_keys.h"
+#include "control/verifier.h"
 
 /* The counters of the loop itself. X(id, name, kind, help) */
 // clang-format off
@@ -52,6 +53,7 @@ struct ctl {
 	uint64_t ticked_ns;
 
 	struct adm *adm;
+	struct verifier *verifier;
 	struct director *director;
 	struct builder builder;
 	struct orders_table orders;

@@ -51,6 +51,8 @@ void rig_init(struct rig *rig, uint32_t to_dataplane_slots)
 	rig->config.enet.peers_max = 4096;
 	rig->config.admission.players_max = 100;
 	rig->config.admission.hello_deadline_ms = 20000;
+	rig->config.admission.grace_s = 120;
+	rig->config.admission.verify_waiting_max = 256;
 	strcpy(rig->config.admission.first_map, "meadow");
 	rig->config.admission.ticket_key_count = 1;
 	rig->config.admission.ticket_keys[0].id = rig_key.id;

@@ -67,6 +67,17 @@ static void release(void *ctx, uint64_t session, const uint8_t nonce[TICKET_NONC
 	redis_keys_release(((struct ctl *)ctx)->keys, session, nonce);
 }
 
+static void spend(void *ctx, const uint8_t nonce[PASS_NONCE_BYTES], uint64_t expire_s)
+{
+	redis_keys_spend(((struct ctl *)ctx)->keys, nonce, expire_s);
+}
+
+static void verify(
+	void *ctx, uint64_t session, const uint8_t *ticket, uint32_t bytes, uint64_t wall_s)
+{
+	verifier_ask(((struct ctl *)ctx)->verifier, session, ticket, bytes, wall_s);
+}
+
 static void arrived(void *ctx, const struct adm_presence *presence)
 {
 	struct ctl *ctl = ctx;
@@ -230,6 +241,16 @@ static void on_world_flushed(struct ctl *ctl, const struct msg *message)
 	finish(ctl);
 }
 
+static void on_verified(
+	struct ctl *ctl, const struct msg *message, uint64_t now_ns, uint64_t wall_s)
+{
+	struct verifier_answer body;
+
+	memcpy(&body, msg_payload(message), sizeof(body));
+	adm_verified(ctl->adm, body.session, (enum ticket_fault)body.fault, &body.ticket,
+		body.took_ns, now_ns, wall_s);
+}
+
 /* ---- what probes are told ---- */
 
 static enum sw_node_state node_state(const struct ctl *ctl)
@@ -261,7 +282,7 @@ static void tell_node_state(struct ctl *ctl)
 
 /* ---- in: the rings ---- */
 
-enum source { FROM_DATAPLANE, FROM_SHARD, FROM_WORLD, FROM_OPS };
+enum source { FROM_DATAPLANE, FROM_SHARD, FROM_WORLD, FROM_OPS, FROM_VERIFIER };
 
 static uint32_t drain(struct ctl *ctl, struct msg_ring *ring, enum source source, uint32_t index,
 	uint64_t now_ns, uint64_t wall_s)
@@ -275,6 +296,8 @@ static uint32_t drain(struct ctl *ctl, struct msg_ring *ring, enum source source
 			messages++;
 			if (source == FROM_DATAPLANE)
 				adm_from_dataplane(ctl->adm, message, now_ns, wall_s);
+			else if (source == FROM_VERIFIER)
+				on_verified(ctl, message, now_ns, wall_s);
 			else if (source == FROM_OPS)
 				orders_take(ctl, message, now_ns);
 			else if (source == FROM_SHARD && message->type == MSG_SHARD_STOPPED)
@@ -320,6 +343,7 @@ void ctl_on_drain(uv_timer_t *timer)
 	uint32_t messages = 0;
 	bool crowded, busy;
 
+	adm_wall(ctl->adm, wall_s);
 	flush_outboxes(ctl, &crowded);
 	/* Before Redis has answered for the first time everyone would be refused: let them wait. */
 	crowded |= ctl->state == CTL_STARTING && !ctl->redis_up_ns;
@@ -327,6 +351,7 @@ void ctl_on_drain(uv_timer_t *timer)
 	messages += drain(ctl, ctl->links.from_world, FROM_WORLD, 0, now_ns, wall_s);
 	for (uint32_t s = 0; s < ctl->links.shards; s++)
 		messages += drain(ctl, ctl->links.from_shard[s], FROM_SHARD, s, now_ns, wall_s);
+	messages += drain(ctl, verifier_answers(ctl->verifier), FROM_VERIFIER, 0, now_ns, wall_s);
 	for (uint32_t w = 0; w < ctl->links.workers && !crowded; w++)
 		messages +=
 			drain(ctl, ctl->links.from_dataplane[w], FROM_DATAPLANE, w, now_ns, wall_s);
@@ -383,8 +408,15 @@ void ctl_on_heartbeat(uv_timer_t *timer)
 	redis_keys_flush(ctl->keys);
 }
 
-const struct adm_ops ctl_adm_ops = {
-	NULL, to_dataplane, to_shard, to_world, claim, release, arrived, departed};
+const struct adm_ops ctl_adm_ops = {.to_dataplane = to_dataplane,
+	.to_shard = to_shard,
+	.to_world = to_world,
+	.claim = claim,
+	.release = release,
+	.spend = spend,
+	.verify = verify,
+	.arrived = arrived,
+	.departed = departed};
 
 const struct director_ops ctl_director_ops = {NULL, build, to_shard, load, orders_opened};
 

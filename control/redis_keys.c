@@ -132,6 +132,18 @@ void redis_keys_release(
 		(const char *[]){key, value}, NULL);
 }
 
+void redis_keys_spend(
+	struct redis_keys *keys, const uint8_t nonce[PASS_NONCE_BYTES], uint64_t expire_s)
+{
+	char key[KEY_BYTES], seconds[24];
+
+	_Static_assert(PASS_NONCE_BYTES == TICKET_NONCE_BYTES, "one kind of key for both");
+	ticket_key(keys, nonce, key);
+	snprintf(seconds, sizeof(seconds), "%" PRIu64, expire_s);
+	redis_link_command(keys->link, on_nothing, NULL, 5,
+		(const char *[]){"SET", key, "spent", "EX", seconds}, NULL);
+}
+
 /* ---- presence ---- */
 
 /* Keys first, then common[common_count], then session and generation of each. */

@@ -1,7 +1,7 @@
 /* redis_keys: what the control thread keeps in Redis: the single use of tickets, presence, and the
  * node's heartbeat. Keys that change together share a hash tag, for Redis Cluster.
  *
- *   <prefix>{ticket}:<nonce, hex>           <boot>:<session>, while the ticket is valid
+ *   <prefix>{ticket}:<nonce, hex>           <boot>:<session>, while the ticket or pass is valid
  *   <prefix>{presence}:<realm>:<character>  hash: node, session, generation; KEYS_PRESENCE_MS
  *   <prefix>{node}:<name>                   JSON, redis.heartbeat_expire
  *
@@ -41,6 +41,9 @@ int redis_keys_claim(struct redis_keys *keys, uint64_t session,
 	const uint8_t nonce[TICKET_NONCE_BYTES], uint64_t expire_s);
 void redis_keys_release(
 	struct redis_keys *keys, uint64_t session, const uint8_t nonce[TICKET_NONCE_BYTES]);
+
+void redis_keys_spend(
+	struct redis_keys *keys, const uint8_t nonce[PASS_NONCE_BYTES], uint64_t expire_s);
 
 /* Both are gathered and sent by redis_keys_flush, puts first; while Redis is away they are dropped:
  * a put is said again by the refresh, a key that is not removed expires. */

@@ -205,6 +205,12 @@ void ctl_register(struct ctl *ctl, struct ops *ops)
 	ops_register_counters(ops, director_counters(ctl->director));
 	ops_register_counters(ops, redis_link_counters(ctl->redis));
 	ops_register_counters(ops, party_counters(ctl->party));
+	ops_register_counters(ops, verifier_counters(ctl->verifier));
+	ops_register_histogram(
+		ops, &(struct histogram_ref){.group = "admission",
+			     .name = "verify_time",
+			     .help = "how long a ticket waited until its verification was answered",
+			     .histogram = adm_verify_time(ctl->adm)});
 	ops_register_health(ops, "redis", redis_health, ctl);
 	ops_register_health(ops, "admission", admission_health, ctl);
 	for (uint32_t s = 0; s < ctl->links.shards; s++)

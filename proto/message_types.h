@@ -27,6 +27,8 @@ enum sw_channel {
 	X(HELLO, 0x01, Hello, CLIENT)                                                              \
 	X(ADMITTED, 0x02, Admitted, SERVER)                                                        \
 	X(REFUSED, 0x03, Refused, SERVER)                                                          \
+	X(CHALLENGE, 0x04, Challenge, SERVER)                                                      \
+	X(RETURN_PASS, 0x05, ReturnPass, SERVER)                                                   \
 	X(JOINED, 0x40, Joined, SERVER)                                                            \
 	X(INPUT, 0x41, InputBatch, CLIENT)                                                         \
 	X(WORLD_UPDATE, 0x42, WorldUpdate, SERVER)                                                 \
@@ -46,7 +48,7 @@ enum sw_channel {
 	X(TRADE_CONFIRM, 0x52, TradeConfirm, CLIENT)                                               \
 	X(TRADE_CANCEL, 0x53, TradeCancel, CLIENT)                                                 \
 	X(TRADE_STATE, 0x54, TradeState, SERVER)                                                   \
-	X(TRADE_ENDED, 0x55, TradeEnded, SERVER)                                                           \
+	X(TRADE_ENDED, 0x55, TradeEnded, SERVER)                                                   \
 	X(PARTY_REQUEST, 0x58, PartyRequest, CLIENT)                                               \
 	X(PARTY_ANSWER, 0x59, PartyAnswer, SERVER)                                                 \
 	X(PARTY_STATE, 0x5a, PartyState, SERVER)                                                   \
@@ -89,7 +91,9 @@ enum sw_message_type { SW_MESSAGE_TYPES(SW_MESSAGE_ENUM) };
 	X(CHECKSUM, 18, "the server's checksum setting differs from the client's")                 \
 	X(COMPRESSION, 19, "the server's compression setting differs from the client's")           \
 	X(MAP_CLOSING, 20, "the room takes nobody any more")                                       \
-	X(PASS_REFUSED, 21, "this pass is not good, or not any more; log in with a ticket")
+	X(PASS_REFUSED, 21, "this pass is not good, or not any more; log in with a ticket")        \
+	X(PROOF_MISSING, 22, "the server is under pressure and wants a proof of work")             \
+	X(PROOF_WRONG, 23, "the proof of work is wrong, or too old")
 
 #define SW_REASON_ENUM(name, value, text) SW_REASON_##name = value,
 enum sw_disconnect_reason { SW_DISCONNECT_REASONS(SW_REASON_ENUM) };

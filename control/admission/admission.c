@@ -7,12 +7,14 @@
 #include "common/handle.h"
 #include "common/mono.h"
 #include "control/admission/admission_internal.h"
+#include "control/admission/pass_key.h"
 
 static const struct counter_desc counter_descs[ADM_COUNTER_COUNT] = {
 #define COUNTER(id, name, kind, help)   {name, help, kind},
 #define REFUSAL(id, name, reason, help) {"refused_" name, help, COUNTER_SUM},
 #define MESSAGE(id, name, help)         {"messages_" name, help, COUNTER_SUM},
-	ADM_COUNTERS(COUNTER) ADM_REFUSALS(REFUSAL) TICKET_FAULTS(REFUSAL) HELLO_FAULTS(MESSAGE)
+	ADM_COUNTERS(COUNTER) ADM_REFUSALS(REFUSAL) TICKET_FAULTS(REFUSAL) PASS_FAULTS(REFUSAL)
+		PROOF_FAULTS(REFUSAL) HELLO_FAULTS(MESSAGE)
 #undef COUNTER
 #undef REFUSAL
 #undef MESSAGE
@@ -49,6 +51,7 @@ static void on_connected(struct adm *adm, const struct msg *message, uint64_t no
 		return;
 	}
 	session->payload_bytes_max = body.payload_bytes_max;
+	memcpy(session->ip, body.ip, sizeof(session->ip));
 	if (adm->stopping)
 		adm_refuse(adm, session, ADM_C_REFUSED_STOPPING, 0, now_ns);
 }
@@ -76,29 +79,30 @@ static uint64_t nonce_expire_s(const struct ticket *ticket, uint64_t wall_s)
 	return until > wall_s ? until - wall_s : 1;
 }
 
-static void on_hello(struct adm *adm, struct session *session, const struct hello *hello,
-	uint64_t now_ns, uint64_t wall_s)
+/* Whether its pass is older than a login that this node knows of. Others are known to the world,
+ * which asks the same under the character's lock (msg_character_load.epoch_max). */
+static bool pass_stale(struct adm *adm, const struct session *session)
 {
-	const struct sw_config *config = adm->config;
-	struct session *holder;
-	enum ticket_fault fault;
+	const struct session *holder =
+		session_by_character(&adm->table, session->ticket.character_id);
 
-	if (hello->protocol_version != SW_PROTOCOL_VERSION) {
-		adm_refuse(adm, session, ADM_C_REFUSED_VERSION, 0, now_ns);
-		return;
-	}
-	fault = ticket_check(&session->ticket, hello->ticket, hello->ticket_bytes,
-		config->admission.ticket_keys, config->admission.ticket_key_count,
-		config->node.realm_id, wall_s);
-	if (fault != TICKET_FAULT_NONE) {
-		adm_refuse(adm, session, ADM_C_TICKET_NONE + fault, 0, now_ns);
-		return;
-	}
+	return session->returned && holder &&
+	       (holder->epoch != session->epoch_max || holder->waiter != SESSION_NONE);
+}
+
+void adm_identified(struct adm *adm, struct session *session, uint64_t now_ns, uint64_t wall_s)
+{
+	struct session *holder;
+
 	memcpy(session->name, session->ticket.name, sizeof(session->name));
+	if (pass_stale(adm, session)) {
+		adm_refuse(adm, session, ADM_C_REFUSED_PASS_STALE, 0, now_ns);
+		return;
+	}
 	/* Whoever takes its own character over takes that place too. */
 	holder = session_by_character(&adm->table, session->ticket.character_id);
 	if (!holder || holder->ticket.account_id != session->ticket.account_id) {
-		if (adm->places >= config->admission.players_max) {
+		if (adm->places >= adm->config->admission.players_max) {
 			adm_refuse(adm, session, ADM_C_REFUSED_FULL, ADM_RETRY_MS, now_ns);
 			return;
 		}
@@ -114,14 +118,15 @@ static void on_packet(struct adm *adm, const struct msg *message, uint64_t now_n
 {
 	struct session *session = session_by_peer(&adm->table, message->peer);
 	enum hello_fault fault;
+	struct pb_arena arena;
 	struct hello hello;
 
 	if (!session || session->state == SESSION_LEAVING || session->state == SESSION_ENDED) {
 		adm_count(adm, ADM_C_STALE);
 		return;
 	}
-	fault = hello_read(&hello, msg_payload(message), message->payload_bytes, message->channel,
-		message->flags);
+	fault = hello_read(&hello, &arena, msg_payload(message), message->payload_bytes,
+		message->channel, message->flags);
 	if (fault == HELLO_FAULT_NONE && session->state != SESSION_CONNECTED)
 		fault = HELLO_FAULT_UNEXPECTED;
 	if (fault != HELLO_FAULT_NONE) {
@@ -129,7 +134,7 @@ static void on_packet(struct adm *adm, const struct msg *message, uint64_t now_n
 		return;
 	}
 	adm_count(adm, ADM_C_MESSAGE_NONE);
-	on_hello(adm, session, &hello, now_ns, wall_s);
+	adm_identify(adm, session, &hello, now_ns, wall_s);
 }
 
 /* The ticket is ours. The same character may be here already. */
@@ -138,6 +143,10 @@ static void take_over_or_load(struct adm *adm, struct session *session, uint64_t
 	struct session *holder = session_by_character(&adm->table, session->ticket.character_id);
 	struct session *waiter;
 
+	if (pass_stale(adm, session)) {
+		adm_refuse(adm, session, ADM_C_REFUSED_PASS_STALE, 0, now_ns);
+		return;
+	}
 	if (!holder) {
 		/* It was there at the Hello and has gone since, and its place may have too. */
 		if (!session->place && adm->places >= adm->config->admission.players_max) {
@@ -179,7 +188,9 @@ bool adm_claimed(struct adm *adm, uint64_t handle, enum adm_claim claim, uint64_
 		session->claimed = true;
 		take_over_or_load(adm, session, now_ns);
 	} else if (claim == ADM_CLAIM_USED) {
-		adm_refuse(adm, session, ADM_C_REFUSED_USED, 0, now_ns);
+		adm_refuse(adm, session,
+			session->returned ? ADM_C_REFUSED_PASS_USED : ADM_C_REFUSED_USED, 0,
+			now_ns);
 	} else {
 		/* The ticket may be used up: no retry with it. */
 		adm_refuse(adm, session, ADM_C_REFUSED_CLAIM_UNKNOWN, 0, now_ns);
@@ -212,6 +223,9 @@ void adm_from_world(struct adm *adm, const struct msg *message, uint64_t now_ns)
 	case MSG_LOAD_WRONG_ACCOUNT:
 		adm_refuse(adm, session, ADM_C_REFUSED_WRONG_ACCOUNT, 0, now_ns);
 		break;
+	case MSG_LOAD_NEWER:
+		adm_refuse(adm, session, ADM_C_REFUSED_PASS_STALE, 0, now_ns);
+		break;
 	default:
 		adm_refuse(adm, session, ADM_C_REFUSED_WORLD_AWAY, ADM_RETRY_MS, now_ns);
 	}
@@ -233,6 +247,7 @@ static void on_joined(struct adm *adm, struct session *session, uint64_t now_ns)
 	if (session->present) /* it has come from another map */
 		return;
 	session->present = true;
+	adm_pass_give(adm, session, now_ns);
 	now_here = adm_presence_of(session);
 	adm->ops.arrived(adm->ops.ctx, &now_here);
 }
@@ -376,6 +391,7 @@ static void on_gone(struct adm *adm, const struct msg *message, uint64_t now_ns)
 void adm_from_dataplane(
 	struct adm *adm, const struct msg *message, uint64_t now_ns, uint64_t wall_s)
 {
+	adm->wall_s = wall_s;
 	if (message->type == MSG_PEER_CONNECTED)
 		on_connected(adm, message, now_ns);
 	else if (message->type == MSG_PEER_PACKET)
@@ -403,7 +419,12 @@ void adm_tick(struct adm *adm, uint64_t now_ns)
 
 	while ((session = overdue(
 			adm, SESSION_CONNECTED, now_ns, adm->config->admission.hello_deadline_ms)))
-		adm_refuse(adm, session, ADM_C_REFUSED_HELLO_TIMEOUT, 0, now_ns);
+		adm_refuse(adm, session,
+			session->challenged ? ADM_C_REFUSED_PROOF_MISSING
+					    : ADM_C_REFUSED_HELLO_TIMEOUT,
+			0, now_ns);
+	while ((session = overdue(adm, SESSION_VERIFYING, now_ns, ADM_STEP_DEADLINE_MS)))
+		adm_refuse(adm, session, ADM_C_REFUSED_VERIFY_TIMEOUT, ADM_RETRY_MS, now_ns);
 	while ((session = overdue(adm, SESSION_WAITING, now_ns, ADM_STEP_DEADLINE_MS)))
 		adm_refuse(adm, session, ADM_C_REFUSED_TAKEOVER_TIMEOUT, ADM_RETRY_MS, now_ns);
 	while ((session = overdue(adm, SESSION_LOADING, now_ns, ADM_STEP_DEADLINE_MS)))
@@ -421,14 +442,20 @@ void adm_tick(struct adm *adm, uint64_t now_ns)
 		adm_send_disconnect(adm, session->peer, MSG_DISCONNECT_NOW, session->end_reason);
 		session_move(&adm->table, session, SESSION_ENDED, now_ns);
 	}
+	adm_identify_tick(adm, now_ns);
 	adm_gauges(adm);
+}
+
+void adm_wall(struct adm *adm, uint64_t wall_s)
+{
+	adm->wall_s = wall_s;
 }
 
 void adm_stop(struct adm *adm, uint64_t now_ns)
 {
 	/* Those that wait first: else the end of an older session would send the next one on. */
 	static const enum session_state states[] = {SESSION_WAITING, SESSION_CONNECTED,
-		SESSION_CLAIMING, SESSION_LOADING, SESSION_PLACING};
+		SESSION_VERIFYING, SESSION_CLAIMING, SESSION_LOADING, SESSION_PLACING};
 	struct session *session;
 
 	adm->stopping = true;
@@ -451,6 +478,8 @@ uint32_t adm_presence_due(struct adm *adm, uint64_t now_ns, uint64_t before_ns,
 			break;
 		out[filled++] = adm_presence_of(session);
 		session_move(&adm->table, session, SESSION_IN, now_ns);
+		if (adm_pass_due(adm, session, now_ns))
+			adm_pass_give(adm, session, now_ns);
 	}
 	return filled;
 }
@@ -460,8 +489,13 @@ const struct counter_set *adm_counters(const struct adm *adm)
 	return &adm->set;
 }
 
-struct adm *adm_new(const struct sw_config *config, uint32_t workers, uint32_t shards,
-	struct director *director, const struct adm_ops *ops)
+const struct histogram *adm_verify_time(const struct adm *adm)
+{
+	return &adm->verify_time;
+}
+
+struct adm *adm_new(const struct sw_config *config, const struct adm_secrets *secrets,
+	uint32_t workers, uint32_t shards, struct director *director, const struct adm_ops *ops)
 {
 	/* Twice the peers: a session whose peer is gone may still wait for its save while the
 	 * dataplane gives the peer's slot to the next. */
@@ -471,12 +505,13 @@ struct adm *adm_new(const struct sw_config *config, uint32_t workers, uint32_t s
 	CHECK(workers > 0 && shards > 0 && sessions < UINT32_MAX / 4);
 	if (!adm)
 		return NULL;
+	adm->config = config;
+	adm->secrets = *secrets;
 	if (!session_table_init(&adm->table, (uint32_t)sessions) ||
-		!adm_places_init(adm, (uint32_t)sessions)) {
+		!adm_places_init(adm, (uint32_t)sessions) || !adm_identify_init(adm)) {
 		adm_free(adm);
 		return NULL;
 	}
-	adm->config = config;
 	adm->director = director;
 	adm->workers = workers;
 	adm->shards = shards;
@@ -493,5 +528,7 @@ void adm_free(struct adm *adm)
 		return;
 	session_table_fini(&adm->table);
 	adm_places_fini(adm);
+	adm_identify_fini(adm);
+	pass_keys_wipe(&adm->secrets.pass_keys);
 	free(adm);
 }

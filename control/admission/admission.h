@@ -1,9 +1,10 @@
 /* admission: from a finished handshake to a player on a map, and back.
  *
- *   MSG_PEER_CONNECTED -> Hello -> version, ticket -> a place under players_max -> the ticket's
- *   single use (Redis) -> the character's older session leaves -> MSG_CHARACTER_LOAD -> an instance
- *   of the map (director.h) -> MSG_PLAYER_JOIN and Admitted -> MSG_PLAYER_JOINED ...
- *   MSG_PLAYER_LEFT, MSG_PEER_GONE
+ *   MSG_PEER_CONNECTED -> Hello -> version, pass (pass.h), or ticket: under pressure a proof of
+ *   work (proof.h), then its turn (verify_queue.h) for the signature -> a place under players_max
+ * -> the ticket's or pass's single use (Redis) -> the character's older session leaves ->
+ *   MSG_CHARACTER_LOAD -> an instance of the map (director.h) -> MSG_PLAYER_JOIN and Admitted ->
+ *   MSG_PLAYER_JOINED and ReturnPass ... MSG_PLAYER_LEFT, MSG_PEER_GONE
  *
  * MSG_PLAYER_TRANSFER takes a player from JOINED back to "an instance of the map", of another one.
  *
@@ -28,6 +29,8 @@
 #include "common/counter.h"
 #include "common/msg.h"
 #include "control/admission/hello.h"
+#include "control/admission/pass.h"
+#include "control/admission/proof.h"
 #include "control/admission/ticket.h"
 #include "control/director/director.h"
 
@@ -41,6 +44,13 @@
 #define ADM_PLACING_DEADLINE_MS 10000u
 /* A refused peer that has not taken its disconnect by then is cut off. */
 #define ADM_ENDED_DEADLINE_MS 10000u
+/* Tickets that ops.verify has been given and that are not answered: as many as its thread verifies
+ * between two looks at it, and some. All others wait where their order can still change. */
+#define ADM_VERIFY_WINDOW 64u
+/* A pass is good for 1.5 times admission.grace and this: it is given anew when it is half a grace
+ * old, in the round of adm_presence_due (30 s at most), so whoever breaks off has the grace left.
+ */
+#define ADM_PASS_MARGIN_S 60u
 
 /* X(id, name, kind, help) */
 // clang-format off
@@ -57,6 +67,15 @@
 	X(TURNED_BACK, "turned_back", COUNTER_SUM, "transfers whose map could not be had: on to where they came from, or the first map") \
 	X(TAKEOVERS, "takeovers", COUNTER_SUM, "older sessions that a new login of their character ended") \
 	X(RELEASES, "ticket_releases", COUNTER_SUM, "tickets that were given their use back")      \
+	X(VERIFY_WAITING, "verify_waiting", COUNTER_GAUGE, "tickets that wait for the verification of their signature") \
+	X(VERIFY_SOURCES, "verify_sources", COUNTER_GAUGE, "sources (IPv4 addresses, /64 of IPv6) that these came from") \
+	X(VERIFY_UNDER_WAY, "verify_under_way", COUNTER_GAUGE, "tickets that the verifying thread has") \
+	X(VERIFY_OLDEST, "verify_oldest_us", COUNTER_GAUGE, "how long the oldest of those that wait has waited") \
+	X(PROOF_BITS, "proof_bits", COUNTER_GAUGE, "work that a ticket needs now, in bits; 0: none, there is no pressure") \
+	X(CHALLENGED, "challenged", COUNTER_SUM, "clients that were asked for a proof of work")    \
+	X(PROOFS_GOOD, "proofs_good", COUNTER_SUM, "proofs of work that were good")                \
+	X(PASSES_GIVEN, "passes_given", COUNTER_SUM, "passes that players were given to come again with") \
+	X(PASSES_GOOD, "passes_good", COUNTER_SUM, "passes that were shown and were good, before their single use was asked for") \
 	X(CUT_OFF, "cut_off", COUNTER_SUM, "refused peers that did not take their disconnect")     \
 	X(STALE, "stale_messages", COUNTER_SUM, "messages about sessions or peers that had ended: normal")
 
@@ -65,6 +84,12 @@
 	X(VERSION, "version", WRONG_VERSION, "another protocol version")                           \
 	X(HELLO_TIMEOUT, "hello_timeout", HELLO_TIMEOUT, "no good Hello within hello_deadline")    \
 	X(STRIKES, "strikes", MALFORMED, "too many messages that no honest client sends")          \
+	X(VERIFY_FULL, "verify_full", TRY_LATER, "too many tickets wait for their verification")   \
+	X(VERIFY_CROWDED, "verify_crowded_out", TRY_LATER, "too many wait, and too many of them come from this one's source") \
+	X(VERIFY_TIMEOUT, "verify_timeout", TRY_LATER, "the ticket was not verified in time")      \
+	X(PROOF_MISSING, "proof_missing", PROOF_MISSING, "asked for a proof of work, and brought none in time") \
+	X(PASS_USED, "pass_used", PASS_REFUSED, "the pass, or another one of the same stay, was used before") \
+	X(PASS_STALE, "pass_stale", PASS_REFUSED, "the character has logged in since the pass was given") \
 	X(USED, "ticket_used", TICKET_USED, "the ticket was used before")                          \
 	X(REDIS_AWAY, "redis_away", TRY_LATER, "Redis is away, so the ticket could not be checked") \
 	X(CLAIM_UNKNOWN, "claim_unknown", TRY_LATER, "Redis did not say whether the ticket was used") \
@@ -87,11 +112,17 @@
 #define ADM_COUNTER_ENUM(id, name, kind, help)   ADM_C_##id,
 #define ADM_REFUSAL_ENUM(id, name, reason, help) ADM_C_REFUSED_##id,
 #define ADM_TICKET_ENUM(id, name, reason, help)  ADM_C_TICKET_##id,
+#define ADM_PASS_ENUM(id, name, reason, help)    ADM_C_PASS_##id,
+#define ADM_PROOF_ENUM(id, name, reason, help)   ADM_C_PROOF_##id,
 #define ADM_MESSAGE_ENUM(id, name, help)         ADM_C_MESSAGE_##id,
 enum adm_counter {
 	ADM_COUNTERS(ADM_COUNTER_ENUM) ADM_REFUSALS(ADM_REFUSAL_ENUM) TICKET_FAULTS(ADM_TICKET_ENUM)
-		HELLO_FAULTS(ADM_MESSAGE_ENUM) ADM_COUNTER_COUNT
+		PASS_FAULTS(ADM_PASS_ENUM) PROOF_FAULTS(ADM_PROOF_ENUM)
+			HELLO_FAULTS(ADM_MESSAGE_ENUM) ADM_COUNTER_COUNT
 };
+/* The counter of a fault that is not NONE. */
+#define ADM_C_PASS(fault)  (ADM_C_PASS_LENGTH + (fault)-1)
+#define ADM_C_PROOF(fault) (ADM_C_PROOF_MALFORMED + (fault)-1)
 
 /* What Redis said about a ticket's single use. */
 enum adm_claim {
@@ -118,6 +149,12 @@ struct adm_ops {
 		uint64_t expire_s);
 	/* Gives the use back, if the session still has it. May fail: then the ticket stays used. */
 	void (*release)(void *ctx, uint64_t session, const uint8_t nonce[TICKET_NONCE_BYTES]);
+	/* Notes a pass's nonce as used, by nobody, for expire_s. May fail. */
+	void (*spend)(void *ctx, const uint8_t nonce[PASS_NONCE_BYTES], uint64_t expire_s);
+	/* Has a ticket checked (ticket_check) as of wall_s; adm_verified follows, exactly once. At
+	 * most ADM_VERIFY_WINDOW are under way. The bytes are copied. */
+	void (*verify)(void *ctx, uint64_t session, const uint8_t *ticket, uint32_t bytes,
+		uint64_t wall_s);
 	/* The player is on a map; is not any more. */
 	void (*arrived)(void *ctx, const struct adm_presence *presence);
 	void (*departed)(void *ctx, const struct adm_presence *presence);
@@ -125,10 +162,16 @@ struct adm_ops {
 
 struct adm;
 
+/* Copied. */
+struct adm_secrets {
+	struct pass_keys pass_keys;
+	uint8_t challenge_key[PROOF_KEY_BYTES]; /* drawn at random, of this process alone */
+};
+
 /* config and director: borrowed, for the life of adm. workers, shards: how many of each there are.
  * Returns NULL when memory is short. */
-struct adm *adm_new(const struct sw_config *config, uint32_t workers, uint32_t shards,
-	struct director *director, const struct adm_ops *ops);
+struct adm *adm_new(const struct sw_config *config, const struct adm_secrets *secrets,
+	uint32_t workers, uint32_t shards, struct director *director, const struct adm_ops *ops);
 void adm_free(struct adm *adm);
 
 /* One message from a ring. wall_s: Unix seconds, for ticket expiry alone. Messages of types that do
@@ -141,6 +184,13 @@ void adm_from_world(struct adm *adm, const struct msg *message, uint64_t now_ns)
 /* The answer to ops.claim. Returns false when the session wants it no more: the caller then gives
  * the use back, if the claim was ours. */
 bool adm_claimed(struct adm *adm, uint64_t session, enum adm_claim claim, uint64_t now_ns);
+
+/* The answer to ops.verify: what ticket_check said, and how long that took. */
+void adm_verified(struct adm *adm, uint64_t session, enum ticket_fault fault,
+	const struct ticket *ticket, uint64_t took_ns, uint64_t now_ns, uint64_t wall_s);
+
+/* Unix seconds, for the expiry of passes; call it at least each second. */
+void adm_wall(struct adm *adm, uint64_t wall_s);
 
 /* Deadlines; call it every few milliseconds. */
 void adm_tick(struct adm *adm, uint64_t now_ns);
@@ -168,7 +218,7 @@ bool adm_player(struct adm *adm, const char *word, uint64_t now_ns, struct adm_p
 bool adm_kick(struct adm *adm, uint64_t session, uint64_t now_ns);
 
 /* Fills out with up to max players whose presence was last said before that time, and counts it as
- * said now. Returns how many. */
+ * said now; gives those a new pass whose pass is getting old. Returns how many. */
 uint32_t adm_presence_due(struct adm *adm, uint64_t now_ns, uint64_t before_ns,
 	struct adm_presence *out, uint32_t max);
 
@@ -184,5 +234,7 @@ bool adm_seat_of(const struct adm *adm, uint64_t character_id, struct adm_seat *
 
 /* Any thread may read it while adm lives: group "admission". */
 const struct counter_set *adm_counters(const struct adm *adm);
+/* Likewise: how long tickets waited until their verification was answered. */
+const struct histogram *adm_verify_time(const struct adm *adm);
 
 #endif

@@ -20,6 +20,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static struct ticket_key key;
 static struct config_ticket_key keys[1];
 static struct sw_config config;
+static const struct adm_secrets secrets = {.pass_keys = {1, {{7, {1, 2, 3}}}}};
 static uint8_t ready_ticket[4][TICKET_BYTES_MAX];
 static size_t ready_bytes[4];
 
@@ -43,6 +44,10 @@ static void set_up(void)
 	config.enet.peers_max = 4;
 	config.admission.players_max = 3;
 	config.admission.hello_deadline_ms = 5000;
+	config.admission.grace_s = 60;
+	config.admission.verify_waiting_max = 3; /* so that it is often full */
+	config.admission.proof_wait_ms = 50;
+	config.admission.proof_bits_max = 4;
 	config.admission.ticket_key_count = 1;
 	config.admission.ticket_keys[0] = keys[0];
 	config.map_count = 2;
@@ -101,11 +106,28 @@ static void remember(uint64_t session)
 	recent[recent_count++ % 4] = session;
 }
 
+/* The last challenge and pass that admission sent, as the bytes of the message. */
+static uint8_t told[2][REPLY_BYTES_MAX];
+static size_t told_bytes[2];
+
+static void listen_to(const struct msg *said)
+{
+	const uint8_t *payload = msg_payload(said);
+	uint32_t which;
+
+	if (said->type != MSG_PEER_SEND ||
+		(payload[0] != SW_MSG_CHALLENGE && payload[0] != SW_MSG_RETURN_PASS))
+		return;
+	which = payload[0] == SW_MSG_RETURN_PASS;
+	told_bytes[which] = said->payload_bytes - 1;
+	memcpy(told[which], payload + 1, told_bytes[which]);
+}
+
 static void to_dataplane(void *ctx, uint32_t worker, const struct msg *message)
 {
 	(void)ctx;
-	(void)message;
 	check(worker < 2);
+	listen_to(message);
 }
 
 static void to_shard(void *ctx, uint32_t shard, const struct msg *message)
@@ -137,6 +159,47 @@ static void release(void *ctx, uint64_t session, const uint8_t *nonce)
 	(void)nonce;
 }
 
+static void spend(void *ctx, const uint8_t *nonce, uint64_t expire_s)
+{
+	(void)ctx;
+	(void)nonce;
+	check(expire_s > 0);
+}
+
+/* ---- a verifying thread that the script answers for ---- */
+
+static struct {
+	uint64_t session;
+	uint32_t bytes;
+	uint8_t ticket[TICKET_BYTES_MAX];
+} asked[ADM_VERIFY_WINDOW];
+static uint32_t asked_count;
+
+static void verify(
+	void *ctx, uint64_t session, const uint8_t *ticket, uint32_t bytes, uint64_t wall_s)
+{
+	(void)ctx;
+	(void)wall_s;
+	check(asked_count < ADM_VERIFY_WINDOW && bytes <= TICKET_BYTES_MAX);
+	asked[asked_count].session = session;
+	asked[asked_count].bytes = bytes;
+	memcpy(asked[asked_count++].ticket, ticket, bytes);
+}
+
+static void verified(struct adm *adm, uint64_t now_ns)
+{
+	struct ticket ticket;
+	enum ticket_fault fault;
+	uint64_t session;
+
+	if (!asked_count)
+		return;
+	session = asked[--asked_count].session;
+	fault = ticket_check(
+		&ticket, asked[asked_count].ticket, asked[asked_count].bytes, keys, 1, 1, WALL);
+	adm_verified(adm, session, fault, &ticket, NS_PER_MS, now_ns, WALL);
+}
+
 static void presence(void *ctx, const struct adm_presence *who)
 {
 	(void)ctx;
@@ -155,17 +218,38 @@ static const struct msg *message(struct msg_buffer *buffer, enum msg_type type, 
 	return buffer->slot;
 }
 
+/* arg: which ticket; with a pass, or with an answer to a challenge, good or not. */
 static void hello(
-	struct adm *adm, struct msg_buffer *buffer, uint64_t peer, uint32_t which, uint64_t now_ns)
+	struct adm *adm, struct msg_buffer *buffer, uint64_t peer, uint8_t arg, uint64_t now_ns)
 {
-	uint8_t data[1024] = {SW_MSG_HELLO};
+	uint8_t data[HELLO_BYTES_MAX + 64] = {SW_MSG_HELLO};
 	Sw__Hello body = SW__HELLO__INIT;
+	Sw__Solution solution = SW__SOLUTION__INIT;
+	Sw__Challenge *challenge = NULL;
+	Sw__ReturnPass *pass = NULL;
+	uint32_t which = arg >> 5 & 3;
 
 	body.protocol_version = SW_PROTOCOL_VERSION;
 	body.ticket = (ProtobufCBinaryData){ready_bytes[which], ready_ticket[which]};
+	if (arg & 0x80 && told_bytes[0]) {
+		challenge = sw__challenge__unpack(NULL, told_bytes[0], told[0]);
+		check(challenge != NULL);
+		solution.challenge = challenge->challenge;
+		solution.number = arg & 15; /* of 4 bits: often good */
+		body.solution = &solution;
+	}
+	if (arg & 0x10 && told_bytes[1]) {
+		pass = sw__return_pass__unpack(NULL, told_bytes[1], told[1]);
+		check(pass != NULL);
+		body.pass = pass->pass;
+		if (arg & 1)
+			body.ticket.len = 0;
+	}
 	adm_from_dataplane(adm,
 		message(buffer, MSG_PEER_PACKET, peer, data, 1 + sw__hello__pack(&body, data + 1)),
 		now_ns, WALL);
+	sw__challenge__free_unpacked(challenge, NULL);
+	sw__return_pass__free_unpacked(pass, NULL);
 }
 
 /* ---- a builder that the script answers for ---- */
@@ -204,17 +288,26 @@ static void load(void *ctx, uint32_t shard, struct placement_load *out)
 /* Two bytes an event. */
 static void run_script(const uint8_t *data, size_t size)
 {
-	const struct adm_ops ops = {
-		NULL, to_dataplane, to_shard, to_world, claim, release, presence, presence};
+	const struct adm_ops ops = {.to_dataplane = to_dataplane,
+		.to_shard = to_shard,
+		.to_world = to_world,
+		.claim = claim,
+		.release = release,
+		.spend = spend,
+		.verify = verify,
+		.arrived = presence,
+		.departed = presence};
 	const struct director_ops director_ops = {NULL, build, instance_to_shard, load};
 	struct director *director = director_new(&config, 1, &director_ops);
-	struct adm *adm = adm_new(&config, 2, 1, director, &ops);
+	struct adm *adm = adm_new(&config, &secrets, 2, 1, director, &ops);
 	static struct msg_buffer buffer;
 	struct adm_presence due[4];
 	uint64_t now_ns = NS_PER_S;
 
 	check(adm != NULL && director != NULL);
 	ordered = INSTANCE_NONE;
+	asked_count = 0;
+	adm_wall(adm, WALL);
 	director_start(director, now_ns);
 	for (; size >= 2; data += 2, size -= 2) {
 		uint8_t what = data[0] % 16, arg = data[1];
@@ -242,7 +335,7 @@ static void run_script(const uint8_t *data, size_t size)
 					sizeof(connected)),
 				now_ns, WALL);
 		else if (what < 4)
-			hello(adm, &buffer, peer, arg >> 5 & 3, now_ns);
+			hello(adm, &buffer, peer, arg, now_ns);
 		else if (what == 4)
 			adm_from_dataplane(
 				adm, message(&buffer, MSG_PEER_GONE, peer, NULL, 0), now_ns, WALL);
@@ -277,8 +370,10 @@ static void run_script(const uint8_t *data, size_t size)
 				message(&buffer, MSG_INSTANCE_STATE, 0, &instance,
 					sizeof(instance)),
 				now_ns);
+		else if (what == 13)
+			verified(adm, now_ns);
 		else if (what < 15)
-			built(director, what == 13 || arg & 1, now_ns);
+			built(director, arg & 3, now_ns);
 		else if (arg == 255)
 			adm_stop(adm, now_ns);
 		else
@@ -293,6 +388,7 @@ static void run_script(const uint8_t *data, size_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static bool done;
+	struct pb_arena arena;
 	struct hello read;
 
 	if (!done)
@@ -301,9 +397,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!size)
 		return 0;
 	memset(recent, 0, sizeof(recent));
+	told_bytes[0] = told_bytes[1] = 0;
 	switch (data[0] & 3) {
 	case 0:
-		hello_read(&read, data + 1, size - 1, SW_CHANNEL_SESSION, MSG_SEND_RELIABLE);
+		hello_read(
+			&read, &arena, data + 1, size - 1, SW_CHANNEL_SESSION, MSG_SEND_RELIABLE);
 		break;
 	case 1:
 		check_ticket(data + 1, size - 1);

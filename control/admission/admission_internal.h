@@ -1,11 +1,13 @@
 /* admission_internal: the state of admission, and what its parts use of each other: admission.c
- * (what comes in), steps.c (what is sent, places, the character, how a session ends), player.c
- * (what operators ask), place.c (which map instance). Thread: one. */
+ * (what comes in), identify.c (who it is), steps.c (what is sent, places, the character, how a
+ * session ends), player.c (what operators ask), place.c (which map instance). Thread: one. */
 #ifndef SW_CONTROL_ADMISSION_ADMISSION_INTERNAL_H
 #define SW_CONTROL_ADMISSION_ADMISSION_INTERNAL_H
 
 #include "control/admission/admission.h"
+#include "control/admission/pressure.h"
 #include "control/admission/session.h"
+#include "control/admission/verify_queue.h"
 
 /* Room for the two larger bodies that admission sends. */
 #define BODY_SLOTS 5u
@@ -43,6 +45,12 @@ struct adm {
 	uint32_t workers, shards;
 	struct adm_ops ops;
 	struct session_table table;
+	struct adm_secrets secrets;
+	struct verify_queue verify;
+	uint32_t verify_under_way; /* of ops.verify */
+	struct pressure pressure;
+	struct histogram verify_time;
+	uint64_t wall_s; /* as told last */
 	uint32_t places;
 	bool stopping;
 	_Atomic uint64_t counters[ADM_COUNTER_COUNT];
@@ -66,6 +74,24 @@ void adm_load(struct adm *adm, struct session *session, uint64_t now_ns);
 /* Gives the ticket its use back, if the session has it. */
 void adm_release(struct adm *adm, struct session *session);
 struct adm_presence adm_presence_of(const struct session *session);
+
+/* Somebody is known: a place, and its ticket's or pass's single use. */
+void adm_identified(struct adm *adm, struct session *session, uint64_t now_ns, uint64_t wall_s);
+
+/* identify.c */
+bool adm_identify_init(struct adm *adm);
+void adm_identify_fini(struct adm *adm);
+/* A Hello of a session in CONNECTED. */
+void adm_identify(struct adm *adm, struct session *session, const struct hello *hello,
+	uint64_t now_ns, uint64_t wall_s);
+/* It is not to be verified any more. */
+void adm_identify_drop(struct adm *adm, struct session *session);
+void adm_identify_tick(struct adm *adm, uint64_t now_ns);
+/* A pass to come again with, under the session's epoch; whether it is time for a newer one. */
+void adm_pass_give(struct adm *adm, struct session *session, uint64_t now_ns);
+bool adm_pass_due(const struct adm *adm, const struct session *session, uint64_t now_ns);
+/* None of its passes lets anybody in any more. */
+void adm_pass_spend(struct adm *adm, const struct session *session);
 
 /* place.c */
 bool adm_places_init(struct adm *adm, uint32_t sessions);

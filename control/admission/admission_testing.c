@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <sodium.h>
+
 #include "proto/client.pb-c.h"
 
 /* ---- the world around admission ---- */
@@ -17,6 +19,10 @@ struct sent sent[LOG_MAX];
 uint32_t sent_count;
 int claim_rc;
 uint64_t now_ns;
+const struct adm_secrets secrets = {.pass_keys = {1, {{7, {1, 2, 3}}}}, .challenge_key = {4, 5, 6}};
+struct asked asked[ADM_VERIFY_WINDOW];
+uint32_t asked_count;
+bool verify_held;
 
 static void note(char to, uint32_t index, uint64_t session, const struct msg *message)
 {
@@ -52,10 +58,11 @@ static void to_world(void *ctx, const struct msg *message)
 static int claim(void *ctx, uint64_t session, const uint8_t *nonce, uint64_t expire_s)
 {
 	(void)ctx;
-	(void)nonce;
 	assert_true(expire_s > 0 && expire_s <= TICKET_LIFETIME_MAX_S + 2 * TICKET_SKEW_S + 1);
-	if (!claim_rc)
+	if (!claim_rc) {
 		note('c', 0, session, NULL);
+		memcpy(sent[sent_count - 1].nonce, nonce, TICKET_NONCE_BYTES);
+	}
 	return claim_rc;
 }
 
@@ -64,6 +71,43 @@ static void release(void *ctx, uint64_t session, const uint8_t *nonce)
 	(void)ctx;
 	(void)nonce;
 	note('r', 0, session, NULL);
+}
+
+static void spend(void *ctx, const uint8_t *nonce, uint64_t expire_s)
+{
+	(void)ctx;
+	(void)nonce;
+	assert_true(expire_s > 0);
+	note('x', 0, 0, NULL);
+}
+
+static void verify(
+	void *ctx, uint64_t session, const uint8_t *ticket, uint32_t bytes, uint64_t wall_s)
+{
+	struct asked *one = &asked[asked_count++];
+
+	(void)ctx;
+	assert_true(asked_count <= ADM_VERIFY_WINDOW && bytes <= TICKET_BYTES_MAX);
+	assert_int_equal(wall_s, WALL);
+	one->session = session;
+	one->bytes = bytes;
+	memcpy(one->ticket, ticket, bytes);
+}
+
+bool verify_one(void)
+{
+	struct ticket ticket;
+	enum ticket_fault fault;
+	struct asked one;
+
+	if (!asked_count)
+		return false;
+	one = asked[0];
+	memmove(asked, asked + 1, --asked_count * sizeof(asked[0]));
+	fault = ticket_check(&ticket, one.ticket, one.bytes, config.admission.ticket_keys,
+		config.admission.ticket_key_count, config.node.realm_id, WALL);
+	adm_verified(adm, one.session, fault, &ticket, PRESSURE_TICKET_NS, now_ns, WALL);
+	return true;
 }
 
 static void arrived(void *ctx, const struct adm_presence *presence)
@@ -115,8 +159,15 @@ uint32_t builds_done(bool good)
 /* With whatever the test has changed of config since begin. */
 void begin_again(void)
 {
-	const struct adm_ops ops = {
-		NULL, to_dataplane, to_shard, to_world, claim, release, arrived, departed};
+	const struct adm_ops ops = {.to_dataplane = to_dataplane,
+		.to_shard = to_shard,
+		.to_world = to_world,
+		.claim = claim,
+		.release = release,
+		.spend = spend,
+		.verify = verify,
+		.arrived = arrived,
+		.departed = departed};
 	const struct director_ops director_ops = {NULL, build, instance_to_shard, load, NULL};
 
 	if (adm) {
@@ -125,9 +176,11 @@ void begin_again(void)
 	}
 	ordered_count = 0;
 	sent_count = 0;
+	asked_count = 0;
+	verify_held = false;
 	director = director_new(&config, 2, &director_ops);
 	assert_non_null(director);
-	adm = adm_new(&config, 2, 2, director, &ops);
+	adm = adm_new(&config, &secrets, 2, 2, director, &ops);
 	assert_non_null(adm);
 	director_start(director, now_ns);
 	builds_done(true);
@@ -141,6 +194,8 @@ void begin(uint32_t players_max)
 	config.enet.peers_max = 64;
 	config.admission.players_max = players_max;
 	config.admission.hello_deadline_ms = 5000;
+	config.admission.grace_s = 120;
+	config.admission.verify_waiting_max = 256;
 	strcpy(config.admission.first_map, "meadow");
 	config.admission.ticket_key_count = 1;
 	config.admission.ticket_keys[0].id = key.id;
@@ -173,6 +228,7 @@ void finish(void)
 	assert_int_equal(counted(ADM_C_SESSIONS), 0);
 	assert_int_equal(counted(ADM_C_PLACES), 0);
 	assert_int_equal(counted(ADM_C_PLAYERS), 0);
+	assert_int_equal(asked_count, 0);
 	for (uint32_t i = 0; i < director_slots(director); i++) {
 		director_status(director, i, &status);
 		assert_int_equal(status.players, 0);
@@ -194,12 +250,26 @@ void dataplane(
 	buffer.slot[0].channel = channel;
 	buffer.slot[0].flags = MSG_SEND_RELIABLE;
 	adm_from_dataplane(adm, buffer.slot, now_ns, WALL);
+	while (!verify_held && verify_one())
+		;
 }
 
 void connected(uint64_t peer)
 {
-	const struct msg_peer_connected body = {
-		.port = 1, .payload_bytes_max = 1300, .channels = 4};
+	connected_from(peer, 0);
+}
+
+void connected_from(uint64_t peer, uint32_t ipv4)
+{
+	const struct msg_peer_connected body = {.ip = {[10] = 0xff,
+							[11] = 0xff,
+							(uint8_t)(ipv4 >> 24),
+							(uint8_t)(ipv4 >> 16),
+							(uint8_t)(ipv4 >> 8),
+							(uint8_t)ipv4},
+		.port = 1,
+		.payload_bytes_max = 1300,
+		.channels = 4};
 
 	dataplane(MSG_PEER_CONNECTED, peer, &body, sizeof(body), 0);
 }
@@ -221,6 +291,91 @@ void hello_as(uint64_t peer, uint32_t version, const struct ticket *ticket)
 	message.ticket.data = signed_ticket;
 	dataplane(MSG_PEER_PACKET, peer, data, (uint32_t)(1 + sw__hello__pack(&message, data + 1)),
 		SW_CHANNEL_SESSION);
+}
+
+void hello_with(uint64_t peer, const struct brings *brings)
+{
+	uint8_t signed_ticket[TICKET_BYTES_MAX], data[1024] = {SW_MSG_HELLO};
+	Sw__Solution solution = SW__SOLUTION__INIT;
+	Sw__Hello message = SW__HELLO__INIT;
+
+	message.protocol_version = SW_PROTOCOL_VERSION;
+	message.ticket = (ProtobufCBinaryData){brings->count, (uint8_t *)(uintptr_t)brings->bytes};
+	if (brings->ticket)
+		message.ticket = (ProtobufCBinaryData){
+			ticket_sign(signed_ticket, brings->ticket, key.id, key.secret_key),
+			signed_ticket};
+	message.pass =
+		(ProtobufCBinaryData){brings->pass_bytes, (uint8_t *)(uintptr_t)brings->pass};
+	if (brings->challenge) {
+		message.solution = &solution;
+		solution.challenge = (ProtobufCBinaryData){
+			SW_PROOF_CHALLENGE_BYTES, (uint8_t *)(uintptr_t)brings->challenge};
+		solution.number = brings->number;
+	}
+	assert_true(sw__hello__get_packed_size(&message) < sizeof(data));
+	dataplane(MSG_PEER_PACKET, peer, data, (uint32_t)(1 + sw__hello__pack(&message, data + 1)),
+		SW_CHANNEL_SESSION);
+}
+
+/* The newest of a type to the peer. */
+static const struct msg *told(uint64_t peer, uint8_t type)
+{
+	for (uint32_t i = sent_count; i-- > 0;)
+		if (sent[i].to == 'd' && sent[i].message[0].peer == peer &&
+			sent[i].message[0].type == MSG_PEER_SEND &&
+			msg_payload(sent[i].message)[0] == type)
+			return sent[i].message;
+	return NULL;
+}
+
+bool challenge_of(uint64_t peer, uint8_t challenge[SW_PROOF_CHALLENGE_BYTES], uint32_t *bits)
+{
+	const struct msg *said = told(peer, SW_MSG_CHALLENGE);
+	Sw__Challenge *message;
+
+	if (!said)
+		return false;
+	message = sw__challenge__unpack(NULL, said->payload_bytes - 1, msg_payload(said) + 1);
+	assert_non_null(message);
+	assert_int_equal(message->challenge.len, SW_PROOF_CHALLENGE_BYTES);
+	assert_int_equal(message->good_for_ms, PROOF_SLOT_MS);
+	memcpy(challenge, message->challenge.data, SW_PROOF_CHALLENGE_BYTES);
+	if (bits)
+		*bits = message->bits;
+	sw__challenge__free_unpacked(message, NULL);
+	return true;
+}
+
+bool pass_of(uint64_t peer, uint8_t pass[PASS_BYTES_MAX], uint32_t *bytes)
+{
+	const struct msg *said = told(peer, SW_MSG_RETURN_PASS);
+	Sw__ReturnPass *message;
+
+	if (!said)
+		return false;
+	message = sw__return_pass__unpack(NULL, said->payload_bytes - 1, msg_payload(said) + 1);
+	assert_non_null(message);
+	assert_true(message->pass.len && message->pass.len <= PASS_BYTES_MAX);
+	assert_int_equal(message->good_for_s, 120 * 3 / 2 + ADM_PASS_MARGIN_S);
+	memcpy(pass, message->pass.data, message->pass.len);
+	*bytes = (uint32_t)message->pass.len;
+	sw__return_pass__free_unpacked(message, NULL);
+	return true;
+}
+
+bool solve(const uint8_t challenge[SW_PROOF_CHALLENGE_BYTES], uint32_t bits, uint64_t tries,
+	uint64_t *number)
+{
+	uint8_t input[SW_PROOF_INPUT_BYTES], hash[SW_PROOF_HASH_BYTES];
+
+	for (; tries; tries--, ++*number) {
+		sw_proof_input(input, challenge, *number);
+		crypto_hash_sha256(hash, input, sizeof(input));
+		if (sw_proof_good(hash, bits))
+			return true;
+	}
+	return false;
 }
 
 struct ticket ticket_for(uint64_t account, uint64_t character)

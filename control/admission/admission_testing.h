@@ -14,16 +14,18 @@
 #include "common/handle.h"
 #include "common/mono.h"
 #include "control/admission/admission.h"
+#include "control/admission/pressure.h"
 #include "control/admission/ticket_key.h"
 
 #define WALL    1800000000ull /* the wall clock of all tests */
 #define LOG_MAX 4096
 
 struct sent {
-	char to; /* d, s, w: the ring; o: of an instance to a shard; c, r: claim, release; a, p:
-		    arrived, departed */
+	char to; /* d, s, w: the ring; o: of an instance to a shard; c, r, x: claim, release, spend;
+		    a, p: arrived, departed */
 	uint32_t index;
 	uint64_t session;
+	uint8_t nonce[TICKET_NONCE_BYTES]; /* of a claim */
 	struct msg message[16];
 };
 
@@ -33,6 +35,16 @@ extern struct adm *adm;
 extern struct director *director;
 extern struct sent sent[LOG_MAX];
 extern uint32_t sent_count;
+extern const struct adm_secrets secrets;
+/* What waits at the verifying thread, which the test plays: at once, unless verify_held. */
+struct asked {
+	uint64_t session;
+	uint32_t bytes;
+	uint8_t ticket[TICKET_BYTES_MAX];
+};
+extern struct asked asked[ADM_VERIFY_WINDOW];
+extern uint32_t asked_count;
+extern bool verify_held;
 extern int claim_rc;    /* what Redis answers to a claim: 0, or a negative errno */
 extern uint64_t now_ns; /* the clock of all tests */
 
@@ -45,6 +57,8 @@ void begin_again(void);
 /* Answers what the director has ordered so far. Returns how many. */
 uint32_t builds_done(bool good);
 uint64_t counted(enum adm_counter counter);
+/* Verifies the oldest that was asked for. False: none was. */
+bool verify_one(void);
 /* Nothing is left of anyone. */
 void finish(void);
 
@@ -53,8 +67,26 @@ void finish(void);
 void dataplane(
 	enum msg_type type, uint64_t peer, const void *payload, uint32_t bytes, uint8_t channel);
 void connected(uint64_t peer);
+void connected_from(uint64_t peer, uint32_t ipv4); /* connected: from 0 */
 void gone(uint64_t peer);
 void hello_as(uint64_t peer, uint32_t version, const struct ticket *ticket);
+/* What a Hello may bring; all of it may be left out. */
+struct brings {
+	const struct ticket *ticket; /* it is signed */
+	const uint8_t *bytes;        /* or these, as a ticket */
+	const uint8_t *pass;
+	uint32_t count, pass_bytes;
+	const uint8_t *challenge; /* [SW_PROOF_CHALLENGE_BYTES], with number */
+	uint64_t number;
+};
+void hello_with(uint64_t peer, const struct brings *brings);
+/* The newest Challenge or ReturnPass to the peer; false: none. bits, bytes may be NULL. */
+bool challenge_of(uint64_t peer, uint8_t challenge[SW_PROOF_CHALLENGE_BYTES], uint32_t *bits);
+bool pass_of(uint64_t peer, uint8_t pass[PASS_BYTES_MAX], uint32_t *bytes);
+/* A number that solves it, after trying at most tries; false: none of them does. *number: where to
+ * begin, and where it ended. */
+bool solve(const uint8_t challenge[SW_PROOF_CHALLENGE_BYTES], uint32_t bits, uint64_t tries,
+	uint64_t *number);
 struct ticket ticket_for(uint64_t account, uint64_t character);
 void hello(uint64_t peer, uint64_t account, uint64_t character);
 void loaded_as(uint64_t session, enum msg_load_result result, const char *map);

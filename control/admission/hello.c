@@ -3,13 +3,11 @@
 #include <string.h>
 
 #include "common/check.h"
-#include "control/admission/pb_arena.h"
 #include "proto/client.pb-c.h"
 
-enum hello_fault hello_read(
-	struct hello *hello, const uint8_t *data, size_t bytes, uint8_t channel, uint16_t flags)
+enum hello_fault hello_read(struct hello *hello, struct pb_arena *arena, const uint8_t *data,
+	size_t bytes, uint8_t channel, uint16_t flags)
 {
-	struct pb_arena arena;
 	Sw__Hello *message;
 
 	if (!bytes)
@@ -20,13 +18,20 @@ enum hello_fault hello_read(
 		return HELLO_FAULT_CHANNEL;
 	if (bytes > HELLO_BYTES_MAX)
 		return HELLO_FAULT_OVERSIZE;
-	message = sw__hello__unpack(pb_arena_init(&arena), bytes - 1, data + 1);
+	message = sw__hello__unpack(pb_arena_init(arena), bytes - 1, data + 1);
 	if (!message)
 		return HELLO_FAULT_MALFORMED;
-	hello->protocol_version = message->protocol_version;
-	hello->ticket_bytes = (uint32_t)message->ticket.len;
-	if (message->ticket.len)
-		memcpy(hello->ticket, message->ticket.data, message->ticket.len);
+	*hello = (struct hello){.protocol_version = message->protocol_version,
+		.ticket_bytes = (uint32_t)message->ticket.len,
+		.ticket = message->ticket.data,
+		.pass_bytes = (uint32_t)message->pass.len,
+		.pass = message->pass.data,
+		.solved = message->solution != NULL};
+	if (hello->solved) {
+		hello->challenge_bytes = (uint32_t)message->solution->challenge.len;
+		hello->challenge = message->solution->challenge.data;
+		hello->number = message->solution->number;
+	}
 	return HELLO_FAULT_NONE;
 }
 
@@ -66,4 +71,31 @@ size_t reply_admitted(
 	CHECK(1 + sw__admitted__get_packed_size(&message) <= REPLY_BYTES_MAX);
 	out[0] = SW_MSG_ADMITTED;
 	return 1 + sw__admitted__pack(&message, out + 1);
+}
+
+size_t reply_challenge(uint8_t out[REPLY_BYTES_MAX],
+	const uint8_t challenge[SW_PROOF_CHALLENGE_BYTES], uint32_t bits, uint32_t good_for_ms)
+{
+	Sw__Challenge message = SW__CHALLENGE__INIT;
+
+	message.challenge.len = SW_PROOF_CHALLENGE_BYTES;
+	message.challenge.data = (uint8_t *)(uintptr_t)challenge;
+	message.bits = bits;
+	message.good_for_ms = good_for_ms;
+	CHECK(1 + sw__challenge__get_packed_size(&message) <= REPLY_BYTES_MAX);
+	out[0] = SW_MSG_CHALLENGE;
+	return 1 + sw__challenge__pack(&message, out + 1);
+}
+
+size_t reply_return_pass(
+	uint8_t out[REPLY_BYTES_MAX], const uint8_t *pass, size_t bytes, uint32_t good_for_s)
+{
+	Sw__ReturnPass message = SW__RETURN_PASS__INIT;
+
+	message.pass.len = bytes;
+	message.pass.data = (uint8_t *)(uintptr_t)pass;
+	message.good_for_s = good_for_s;
+	CHECK(1 + sw__return_pass__get_packed_size(&message) <= REPLY_BYTES_MAX);
+	out[0] = SW_MSG_RETURN_PASS;
+	return 1 + sw__return_pass__pack(&message, out + 1);
 }

@@ -3,13 +3,17 @@
 #ifndef SW_CONTROL_ADMISSION_HELLO_H
 #define SW_CONTROL_ADMISSION_HELLO_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "control/admission/pass.h"
+#include "control/admission/pb_arena.h"
+#include "control/admission/proof.h"
 #include "control/admission/ticket.h"
 
-/* A Hello is a version, a ticket and a build; more is not read. */
-#define HELLO_BYTES_MAX (TICKET_BYTES_MAX + 256u)
+/* A Hello is a version, a ticket, a build, a pass and a solution; more is not read. */
+#define HELLO_BYTES_MAX (TICKET_BYTES_MAX + PASS_BYTES_MAX + 320u)
 #define REPLY_BYTES_MAX 256u
 
 /* Messages that no honest client sends. X(id, name, help) */
@@ -27,19 +31,27 @@ enum hello_fault { HELLO_FAULTS(HELLO_FAULT_ENUM) HELLO_FAULT_COUNT };
 
 struct hello {
 	uint32_t protocol_version;
-	uint32_t ticket_bytes;
-	uint8_t ticket[HELLO_BYTES_MAX];
+	uint32_t ticket_bytes, pass_bytes, challenge_bytes;
+	bool solved; /* a solution is there: challenge, and the number for it */
+	uint64_t number;
+	/* In the message that was read. */
+	const uint8_t *ticket, *pass, *challenge;
 };
 
-/* data: one message, its type byte first, as it came on channel with flags (MSG_SEND_*). */
-enum hello_fault hello_read(
-	struct hello *hello, const uint8_t *data, size_t bytes, uint8_t channel, uint16_t flags);
+/* data: one message, its type byte first, as it came on channel with flags (MSG_SEND_*). arena:
+ * what hello points into. */
+enum hello_fault hello_read(struct hello *hello, struct pb_arena *arena, const uint8_t *data,
+	size_t bytes, uint8_t channel, uint16_t flags);
 
-/* Both write the type byte and the protobuf, and return the bytes. */
+/* All write the type byte and the protobuf, and return the bytes. */
 size_t reply_refused(
 	uint8_t out[REPLY_BYTES_MAX], enum sw_disconnect_reason reason, uint32_t retry_after_ms);
 size_t reply_admitted(
 	uint8_t out[REPLY_BYTES_MAX], uint64_t character_id, const char *map, const char *node);
+size_t reply_challenge(uint8_t out[REPLY_BYTES_MAX],
+	const uint8_t challenge[SW_PROOF_CHALLENGE_BYTES], uint32_t bits, uint32_t good_for_ms);
+size_t reply_return_pass(
+	uint8_t out[REPLY_BYTES_MAX], const uint8_t *pass, size_t bytes, uint32_t good_for_s);
 
 /* For a person; "unknown" for a number that is no reason. */
 const char *reason_text(uint32_t reason);

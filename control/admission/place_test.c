@@ -108,10 +108,12 @@ static void a_transfer_keeps_the_session(void **state)
 	assert_int_equal(join.live.missing, 30);
 	assert_int_equal(join.return_live.missing, 40);
 	shard_says(1, MSG_PLAYER_JOINED, session, 3);
-	/* One presence for the whole session, one Admitted, and no disconnect. */
+	/* One presence for the whole session, one Admitted, one pass, and no disconnect. */
 	assert_int_equal(how_many('a', 0), 1);
 	assert_int_equal(how_many('p', 0), 0);
-	assert_int_equal(how_many('d', MSG_PEER_SEND), 1);
+	assert_int_equal(how_many('d', MSG_PEER_SEND), 2);
+	assert_int_equal(counted(ADM_C_ADMITTED), 1);
+	assert_int_equal(counted(ADM_C_PASSES_GIVEN), 1);
 	assert_false(was_refused(peer));
 	/* The old shard's word is stale now. */
 	shard_says(0, MSG_PLAYER_LEFT, session, 0);

@@ -84,6 +84,7 @@ bool adm_kick(struct adm *adm, uint64_t session_handle_of, uint64_t now_ns)
 		break;
 	case SESSION_JOINING:
 	case SESSION_IN:
+		adm_pass_spend(adm, session);
 		adm_count(adm, ADM_C_REFUSED_KICKED);
 		adm_leave(adm, session, SW_REASON_KICKED, now_ns);
 		break;

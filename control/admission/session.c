@@ -80,6 +80,7 @@ struct session *session_new(struct session_table *table, uint64_t peer, uint64_t
 		.peer = peer,
 		.waiter = SESSION_NONE,
 		.journey = SESSION_NONE,
+		.verify = VERIFY_NONE,
 		.waits_for = SESSION_NONE};
 	list_append(table, session);
 	if (!map64_put(&table->by_peer, peer, index)) {

@@ -12,13 +12,15 @@
 #include "common/msg.h"
 #include "control/admission/map64.h"
 #include "control/admission/ticket.h"
+#include "control/admission/verify_queue.h"
 
 #define SESSION_NONE UINT32_MAX
 
 /* X(id, name, what ends the state) */
 #define SESSION_STATES(X)                                                                          \
 	X(FREE, "free", "a new connection")                                                        \
-	X(CONNECTED, "connected", "a Hello with a good ticket")                                    \
+	X(CONNECTED, "connected", "a Hello with a ticket, or a good pass")                         \
+	X(VERIFYING, "verifying", "the ticket's signature is verified")                            \
 	X(CLAIMING, "claiming", "Redis says whether the ticket was used")                          \
 	X(WAITING, "waiting", "the character's older session has left")                            \
 	X(LOADING, "loading", "the world has loaded the character")                                \
@@ -39,7 +41,9 @@ struct session {
 	uint64_t peer;
 	bool peer_gone;
 	bool place;      /* counts under admission.players_max */
-	bool claimed;    /* its ticket is used up in Redis */
+	bool claimed;    /* its ticket, or pass, is used up in Redis */
+	bool returned;   /* it came with a pass: ticket is filled from that, and has no issue */
+	bool challenged; /* it was asked for work */
 	bool holder;     /* the one session of its character: LOADING to LEAVING */
 	uint8_t strikes; /* messages that no honest client sends */
 	uint16_t payload_bytes_max;
@@ -52,8 +56,12 @@ struct session {
 	uint32_t waiter;     /* of a holder: the session that follows; SESSION_NONE */
 	uint32_t waits_for;  /* in WAITING: the holder */
 	uint32_t end_reason; /* sw_disconnect_reason, for LEAVING and ENDED */
-	uint64_t epoch;
+	uint32_t verify; /* VERIFYING: where its ticket waits; VERIFY_NONE: it is being verified */
+	uint64_t epoch;  /* 0 until it is loaded */
+	uint64_t epoch_max; /* returned: the one that its pass was given under */
+	uint64_t pass_ns;   /* when it was given its newest pass */
 	uint64_t began_ns;
+	uint8_t ip[16];
 	char name[CHARACTER_NAME_BYTES]; /* the character's; of the ticket until it is loaded */
 	struct ticket ticket;
 };

@@ -12,6 +12,12 @@ static const enum sw_disconnect_reason refusal_reasons[ADM_COUNTER_COUNT] = {
 #define REASON(id, name, reason, help) [ADM_C_TICKET_##id] = SW_REASON_##reason,
 		TICKET_FAULTS(REASON)
 #undef REASON
+#define REASON(id, name, reason, help) [ADM_C_PASS_##id] = SW_REASON_##reason,
+			PASS_FAULTS(REASON)
+#undef REASON
+#define REASON(id, name, reason, help) [ADM_C_PROOF_##id] = SW_REASON_##reason,
+				PROOF_FAULTS(REASON)
+#undef REASON
 };
 
 void adm_count(struct adm *adm, enum adm_counter counter)
@@ -82,7 +88,8 @@ void adm_load(struct adm *adm, struct session *session, uint64_t now_ns)
 	struct msg_character_load body = {.session = session_handle(session),
 		.account_id = session->ticket.account_id,
 		.character_id = session->ticket.character_id,
-		.realm_id = session->ticket.realm_id};
+		.realm_id = session->ticket.realm_id,
+		.epoch_max = session->epoch_max};
 	struct msg message[BODY_SLOTS];
 
 	memcpy(body.name, session->ticket.name, sizeof(body.name));
@@ -134,6 +141,7 @@ void adm_release(struct adm *adm, struct session *session)
 
 void adm_end(struct adm *adm, struct session *session, uint32_t reason, uint64_t now_ns)
 {
+	adm_identify_drop(adm, session);
 	waiter_drop(adm, session);
 	adm_journey_end(adm, session);
 	adm_instance_leave(adm, session);
@@ -157,6 +165,9 @@ void adm_refuse_as(struct adm *adm, struct session *session, enum adm_counter co
 		retry_ms = 0;
 	if (retry_ms)
 		adm_release(adm, session);
+	/* Its login has made its old pass, if it came with one, too old. */
+	if (retry_ms && session->epoch && !session->peer_gone)
+		adm_pass_give(adm, session, now_ns);
 	if (!session->peer_gone)
 		adm_send_refusal(adm, session->peer, reason, retry_ms);
 	adm_end(adm, session, reason, now_ns);

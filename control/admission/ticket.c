@@ -102,6 +102,33 @@ static enum ticket_fault body_check(
 	return TICKET_FAULT_NONE;
 }
 
+/* What is outside of the body, and the key that its signature has to match. */
+static enum ticket_fault outer_read(Sw__SignedTicket **out, struct pb_arena *arena,
+	const uint8_t **public_key, const uint8_t *data, size_t bytes,
+	const struct config_ticket_key *keys, uint32_t key_count)
+{
+	Sw__SignedTicket *outer;
+
+	if (!bytes || bytes > TICKET_BYTES_MAX)
+		return TICKET_FAULT_LENGTH;
+	*out = outer = sw__signed_ticket__unpack(pb_arena_init(arena), bytes, data);
+	if (!outer || outer->signature.len != crypto_sign_BYTES || !outer->body.len ||
+		outer->body.len > TICKET_BYTES_MAX)
+		return TICKET_FAULT_UNREADABLE;
+	*public_key = key_find(keys, key_count, outer->key_id);
+	return *public_key ? TICKET_FAULT_NONE : TICKET_FAULT_UNKNOWN_KEY;
+}
+
+enum ticket_fault ticket_outline(
+	const uint8_t *data, size_t bytes, const struct config_ticket_key *keys, uint32_t key_count)
+{
+	const uint8_t *public_key;
+	Sw__SignedTicket *outer;
+	struct pb_arena arena;
+
+	return outer_read(&outer, &arena, &public_key, data, bytes, keys, key_count);
+}
+
 enum ticket_fault ticket_check(struct ticket *ticket, const uint8_t *data, size_t bytes,
 	const struct config_ticket_key *keys, uint32_t key_count, uint32_t realm_id,
 	uint64_t wall_s)
@@ -109,18 +136,13 @@ enum ticket_fault ticket_check(struct ticket *ticket, const uint8_t *data, size_
 	struct pb_arena arena, body_arena;
 	const uint8_t *public_key;
 	Sw__SignedTicket *outer;
+	enum ticket_fault fault;
 	Sw__Ticket *body;
 
 	memset(ticket, 0, sizeof(*ticket));
-	if (!bytes || bytes > TICKET_BYTES_MAX)
-		return TICKET_FAULT_LENGTH;
-	outer = sw__signed_ticket__unpack(pb_arena_init(&arena), bytes, data);
-	if (!outer || outer->signature.len != crypto_sign_BYTES || !outer->body.len ||
-		outer->body.len > TICKET_BYTES_MAX)
-		return TICKET_FAULT_UNREADABLE;
-	public_key = key_find(keys, key_count, outer->key_id);
-	if (!public_key)
-		return TICKET_FAULT_UNKNOWN_KEY;
+	fault = outer_read(&outer, &arena, &public_key, data, bytes, keys, key_count);
+	if (fault != TICKET_FAULT_NONE)
+		return fault;
 	if (!signature_good(outer->signature.data, outer->body.data, outer->body.len, public_key))
 		return TICKET_FAULT_FORGED;
 	body = sw__ticket__unpack(pb_arena_init(&body_arena), outer->body.len, outer->body.data);

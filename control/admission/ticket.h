@@ -66,6 +66,11 @@ enum ticket_fault ticket_check(struct ticket *ticket, const uint8_t *data, size_
 	const struct config_ticket_key *keys, uint32_t key_count, uint32_t realm_id,
 	uint64_t wall_s);
 
+/* The checks before the signature, for who lets it wait for that: NONE, LENGTH, UNREADABLE or
+ * UNKNOWN_KEY. Any thread; about 0.3 us. */
+enum ticket_fault ticket_outline(const uint8_t *data, size_t bytes,
+	const struct config_ticket_key *keys, uint32_t key_count);
+
 /* Signs. Any thread. The nonce comes with the ticket: draw it at random. Returns the bytes written
  * to out[TICKET_BYTES_MAX]. */
 size_t ticket_sign(uint8_t out[TICKET_BYTES_MAX], const struct ticket *ticket, uint32_t key_id,

@@ -29,6 +29,19 @@ static const char help[] =
 	"      --raw writes the bytes instead: to FILE, or to FILE.<character> where there are "
 	"several.\n"
 	"\n"
+	"  swctl pass-key new FILE\n"
+	"  swctl pass-key rotate FILE\n"
+	"      makes the file of keys that nodes seal passes with (admission.pass_keys, mode "
+	"0600), the "
+	"same\n"
+	"      for all nodes of a cluster; puts a new key before the one that is there. To change "
+	"keys: "
+	"rotate,\n"
+	"      bring the file to all nodes, restart them one after the other. Until each has it, "
+	"some "
+	"passes\n"
+	"      are refused, and players log in with tickets.\n"
+	"\n"
 	"  swctl audit ledger --config FILE | --conninfo TEXT [--realm N]\n"
 	"      sums up the ledger and compares it with what characters own: gold, experience, "
 	"items,\n"
@@ -57,7 +70,8 @@ static const char help[] =
 	"  swctl player PLAYER\n"
 	"      place, session, epoch, and what of it is not in PostgreSQL yet.\n"
 	"  swctl record stop\n"
-	"      ends the recordings of the shards in order (simulation.record); the server goes on. A "
+	"      ends the recordings of the shards in order (simulation.record); the server goes on. "
+	"A "
 	"recording\n"
 	"      begins with the server only: a replay needs what its shard began with.\n"
 	"  swctl token NAME\n"
@@ -80,6 +94,7 @@ int main(int argc, char **argv)
 		{"audit", swctl_audit},
 		{"instance", swctl_instance},
 		{"kick", swctl_order},
+		{"pass-key", swctl_pass_key},
 		{"player", swctl_order},
 		{"record", swctl_order},
 		{"status", swctl_status},

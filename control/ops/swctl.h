@@ -8,6 +8,7 @@ int swctl_audit(int argc, char **argv);
 int swctl_instance(int argc, char **argv);
 /* An order as it stands: the verb and all that follows. */
 int swctl_order(int argc, char **argv);
+int swctl_pass_key(int argc, char **argv);
 int swctl_status(int argc, char **argv);
 int swctl_ticket(int argc, char **argv);
 int swctl_ticket_key(int argc, char **argv);

@@ -229,6 +229,25 @@ static int claim(void *ctx, uint64_t session, const uint8_t *nonce, uint64_t exp
 	return 0;
 }
 
+static void spend(void *ctx, const uint8_t *nonce, uint64_t expire_s)
+{
+	(void)ctx;
+	(void)nonce;
+	(void)expire_s;
+}
+
+static void verify(
+	void *ctx, uint64_t session, const uint8_t *ticket, uint32_t bytes, uint64_t wall_s)
+{
+	struct rig *rig = ctx;
+	struct rig_verified *one = &rig->verified[rig->verified_count++];
+
+	assert_true(rig->verified_count <= ADM_VERIFY_WINDOW);
+	one->session = session;
+	one->fault = ticket_check(&one->ticket, ticket, bytes, rig->config.admission.ticket_keys,
+		rig->config.admission.ticket_key_count, rig->config.node.realm_id, wall_s);
+}
+
 static void release(void *ctx, uint64_t session, const uint8_t *nonce)
 {
 	(void)ctx;
@@ -323,6 +342,12 @@ void rig_turn(struct rig *rig, bool late)
 		}
 	}
 	drain(rig, rig->links[0].log, 0, one_to_dataplane); /* control's own */
+	while (rig->verified_count && (!late || rig_chance(&rig->random, 2))) {
+		struct rig_verified one = rig->verified[--rig->verified_count];
+
+		adm_verified(rig->adm, one.session, one.fault, &one.ticket, NS_PER_MS, rig->now_ns,
+			WALL);
+	}
 	if (rig->claim_count && (!late || rig_chance(&rig->random, 2)))
 		adm_claimed(rig->adm, rig->claims[--rig->claim_count], ADM_CLAIM_OURS, rig->now_ns);
 	if (rig->load_count && (!late || rig_chance(&rig->random, 2))) {
@@ -403,6 +428,8 @@ static void configure(struct rig *rig)
 	config->admission.players_max = RIG_CLIENTS;
 	strcpy(config->admission.first_map, "meadow");
 	config->admission.ticket_key_count = 1;
+	config->admission.grace_s = 120;
+	config->admission.verify_waiting_max = 64;
 	config->admission.ticket_keys[0].id = rig->key.id;
 	memcpy(config->admission.ticket_keys[0].public_key, rig->key.public_key, 32);
 	config->map_count = 3;
@@ -452,8 +479,17 @@ static void write_script(struct rig *rig)
 
 void rig_start(struct rig *rig, uint64_t seed, bool threads)
 {
-	const struct adm_ops ops = {
-		rig, to_dataplane, to_shard, to_world, claim, release, presence, presence};
+	const struct adm_ops ops = {.ctx = rig,
+		.to_dataplane = to_dataplane,
+		.to_shard = to_shard,
+		.to_world = to_world,
+		.claim = claim,
+		.release = release,
+		.spend = spend,
+		.verify = verify,
+		.arrived = presence,
+		.departed = presence};
+	const struct adm_secrets secrets = {.pass_keys = {1, {{1, {1}}}}};
 	const struct director_ops director_ops = {rig, build, to_shard, load, NULL};
 	char error[256] = "";
 
@@ -485,7 +521,7 @@ void rig_start(struct rig *rig, uint64_t seed, bool threads)
 	rig->links[0].log =
 		msg_ring_new("c-d", SLOTS); /* the shard has its copy of links, without */
 	rig->director = director_new(&rig->config, RIG_SHARDS, &director_ops);
-	rig->adm = adm_new(&rig->config, 1, RIG_SHARDS, rig->director, &ops);
+	rig->adm = adm_new(&rig->config, &secrets, 1, RIG_SHARDS, rig->director, &ops);
 	assert_non_null(rig->adm);
 	if (threads)
 		assert_int_equal(pthread_create(&rig->builder, NULL, builder, rig), 0);

@@ -47,6 +47,12 @@ struct rig {
 	_Atomic uint32_t order, built; /* ids; UINT32_MAX ends it */
 	struct script_watchdog *watchdog;
 	char folder[32]; /* of arena's script */
+	struct rig_verified {
+		uint64_t session;
+		enum ticket_fault fault;
+		struct ticket ticket;
+	} verified[ADM_VERIFY_WINDOW];
+	uint32_t verified_count;
 	uint64_t claims[64];
 	uint32_t claim_count;
 	uint64_t loads[256]; /* session; with character ids beside */
