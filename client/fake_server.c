@@ -4,8 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <sodium.h>
+
 #include "proto/client.pb-c.h"
 #include "proto/message_types.h"
+#include "proto/proof.h"
 
 #define SPEED_MM_PER_S 5000u
 
@@ -106,6 +109,7 @@ static void join(struct fake_server *server, ENetPeer *peer, uint32_t character)
 	Sw__Admitted admitted = SW__ADMITTED__INIT;
 	Sw__Joined joined = SW__JOINED__INIT;
 	Sw__CharacterDetail detail = SW__CHARACTER_DETAIL__INIT;
+	Sw__ReturnPass pass = SW__RETURN_PASS__INIT;
 	char name[32];
 
 	memset(player, 0, sizeof(*player));
@@ -132,6 +136,10 @@ static void join(struct fake_server *server, ENetPeer *peer, uint32_t character)
 	detail.gold = 250;
 	detail.appearance = 0x00ff80;
 	give(peer, SW_CHANNEL_SESSION, SW_MSG_CHARACTER_DETAIL, true, &detail);
+	snprintf(name, sizeof(name), "pass %u", character);
+	pass.pass = (ProtobufCBinaryData){strlen(name), (uint8_t *)name};
+	pass.good_for_s = 240;
+	give(peer, SW_CHANNEL_SESSION, SW_MSG_RETURN_PASS, true, &pass);
 
 	view_change(server, peer, FAKE_NPC, &middle, SW__ACTOR_KIND__NPC, "Mira");
 	for (size_t i = 0; i < FAKE_PEERS; i++) {
@@ -165,18 +173,64 @@ static void leave(struct fake_server *server, ENetPeer *peer)
 	}
 }
 
+/* True when the work is done; else it is asked for, or what came is refused. */
+static bool worked(
+	struct fake_server *server, ENetPeer *peer, const Sw__Solution *solution, uint32_t bits)
+{
+	static uint8_t bytes[SW_PROOF_CHALLENGE_BYTES] = {1, 2, 3};
+	Sw__Challenge challenge = SW__CHALLENGE__INIT;
+	uint8_t input[SW_PROOF_INPUT_BYTES], hash[SW_PROOF_HASH_BYTES];
+
+	if (!solution) {
+		challenge.challenge = (ProtobufCBinaryData){sizeof(bytes), bytes};
+		challenge.bits = bits;
+		challenge.good_for_ms = 5000;
+		give(peer, SW_CHANNEL_SESSION, SW_MSG_CHALLENGE, true, &challenge);
+		return false;
+	}
+	sw_proof_input(input, bytes, solution->number);
+	crypto_hash_sha256(hash, input, sizeof(input));
+	if (solution->challenge.len != sizeof(bytes) ||
+		memcmp(solution->challenge.data, bytes, sizeof(bytes)) ||
+		!sw_proof_good(hash, bits)) {
+		refuse(peer, SW_REASON_PROOF_WRONG);
+		return false;
+	}
+	server->works++;
+	return true;
+}
+
+static void on_pass(struct fake_server *server, ENetPeer *peer, const char *pass)
+{
+	unsigned number;
+
+	if (sscanf(pass, "pass %u", &number) == 1 && number < FAKE_CHARACTERS &&
+		server->known[number])
+		join(server, peer, number);
+	else
+		refuse(peer, SW_REASON_PASS_REFUSED);
+}
+
 static void on_hello(struct fake_server *server, ENetPeer *peer, const Sw__Hello *hello)
 {
-	char ticket[64] = "";
-	unsigned number = 0;
+	char ticket[64] = "", pass[64] = "";
+	unsigned number = 0, bits;
 
 	server->hellos++;
 	if (hello->ticket.len < sizeof(ticket))
 		memcpy(ticket, hello->ticket.data, hello->ticket.len);
+	if (hello->pass.len && hello->pass.len < sizeof(pass)) {
+		memcpy(pass, hello->pass.data, hello->pass.len);
+		on_pass(server, peer, pass);
+		return;
+	}
 	if (hello->protocol_version != SW_PROTOCOL_VERSION) {
 		refuse(peer, SW_REASON_WRONG_VERSION);
 	} else if (sscanf(ticket, "refuse %u", &number) == 1) {
 		refuse(peer, number);
+	} else if (sscanf(ticket, "work %u %u", &bits, &number) == 2 && number < FAKE_CHARACTERS) {
+		if (worked(server, peer, hello->solution, bits))
+			join(server, peer, number);
 	} else if (sscanf(ticket, "used %u", &number) == 1 && number < FAKE_CHARACTERS) {
 		if (server->used[number]) {
 			refuse(peer, SW_REASON_TICKET_USED);

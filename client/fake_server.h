@@ -6,6 +6,8 @@
  *	"refuse R"  Refused with reason R, then disconnected with it
  *	"silent"    never answered
  *	"used N"    as N, but only once per fake server
+ *	"work B N"  as N, after a proof of work of B bits
+ * A pass is plain text, too: "pass N" after N has joined once; another one is refused.
  * One thread. Loopback only, an ephemeral port. */
 #ifndef SWC_FAKE_SERVER_H
 #define SWC_FAKE_SERVER_H
@@ -36,7 +38,7 @@ struct fake_server {
 	struct fake_player players[FAKE_PEERS]; /* by ENet peer slot */
 	struct sw_move_state saved[FAKE_CHARACTERS];
 	bool known[FAKE_CHARACTERS], used[FAKE_CHARACTERS];
-	uint32_t hellos, inputs, clicks, leaves, connect_data;
+	uint32_t hellos, inputs, clicks, leaves, connect_data, works;
 	uint32_t skip_view_changes; /* so many are numbered but not sent: lost reliable messages */
 	int32_t push_mm;            /* added to everyone's x at the next tick: a disagreement */
 };

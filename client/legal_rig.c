@@ -301,7 +301,10 @@ static void join(struct rig *r, uint64_t seed)
 	swc_session_init(&r->session, &ops, 64);
 	for (uint32_t i = 0; i < r->ground_count; i++)
 		assert_true(swc_session_use_ground(&r->session, r->grounds[i]));
-	swc_session_connected(&r->session, 1, (const uint8_t *)"t", 1, "test");
+	swc_session_connected(&r->session, &(struct swc_hello){.protocol_version = 1,
+						   .ticket = (const uint8_t *)"t",
+						   .ticket_bytes = 1,
+						   .client_build = "test"});
 	admitted.map = "meadow";
 	admitted.node = "n";
 	packet[0] = SW_MSG_ADMITTED;

@@ -36,7 +36,10 @@ void seen_start(struct seen *seen)
 	memset(seen, 0, sizeof(*seen));
 	swc_session_init(&seen->session, &ops, 1000);
 	swc_session_connected(
-		&seen->session, SW_PROTOCOL_VERSION, (const uint8_t *)"ticket", 6, "test");
+		&seen->session, &(struct swc_hello){.protocol_version = SW_PROTOCOL_VERSION,
+					.ticket = (const uint8_t *)"ticket",
+					.ticket_bytes = 6,
+					.client_build = "test"});
 }
 
 void seen_give(struct seen *seen, uint8_t channel, uint8_t type, const void *message)

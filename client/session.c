@@ -31,18 +31,38 @@ static void send_message(struct swc_session *session, uint8_t channel, bool reli
 	session->ops.send(session->ops.ctx, channel, reliable, packet, (uint32_t)bytes);
 }
 
-void swc_session_connected(struct swc_session *session, uint32_t protocol_version,
-	const uint8_t *ticket, uint32_t ticket_bytes, const char *client_build)
+static void send_hello(struct swc_session *session, Sw__Solution *solution)
 {
 	Sw__Hello hello = SW__HELLO__INIT;
 
-	hello.protocol_version = protocol_version;
-	hello.ticket.data = (uint8_t *)ticket;
-	hello.ticket.len = ticket_bytes;
-	hello.client_build = (char *)client_build;
+	hello.protocol_version = session->hello.protocol_version;
+	hello.ticket.data = (uint8_t *)session->hello.ticket;
+	hello.ticket.len = session->hello.ticket_bytes;
+	hello.pass.data = (uint8_t *)session->hello.pass;
+	hello.pass.len = session->hello.pass_bytes;
+	hello.client_build = (char *)session->hello.client_build;
+	hello.solution = solution;
+	send_message(session, SW_CHANNEL_SESSION, true, SW_MSG_HELLO, &hello.base);
+}
+
+void swc_session_connected(struct swc_session *session, const struct swc_hello *hello)
+{
+	session->hello = *hello;
 	session->state = SWC_ADMITTING;
 	session->ops.event(session->ops.ctx, &(struct swc_event){.type = SWC_EVENT_CONNECTED});
-	send_message(session, SW_CHANNEL_SESSION, true, SW_MSG_HELLO, &hello.base);
+	send_hello(session, NULL);
+}
+
+void swc_session_work(struct swc_session *session, uint32_t hashes)
+{
+	Sw__Solution solution = SW__SOLUTION__INIT;
+
+	if (session->state != SWC_ADMITTING || !swc_proof_step(&session->proof, hashes))
+		return;
+	solution.challenge.data = session->proof.challenge;
+	solution.challenge.len = SW_PROOF_CHALLENGE_BYTES;
+	solution.number = session->proof.number;
+	send_hello(session, &solution);
 }
 
 void swc_session_click(struct swc_session *session, uint32_t actor_id)

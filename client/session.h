@@ -9,6 +9,7 @@
 #include "client/ground.h"
 #include "client/pace.h"
 #include "client/prediction.h"
+#include "client/proof.h"
 #include "client/stormweir.h"
 #include "client/view.h"
 
@@ -20,8 +21,23 @@ struct swc_session_ops {
 	void (*event)(void *ctx, const struct swc_event *event);
 };
 
+/* What the client shows at the door; borrowed until the session is admitted or ends. */
+struct swc_hello {
+	uint32_t protocol_version;
+	const uint8_t *ticket, *pass; /* one of them may be NULL */
+	uint32_t ticket_bytes, pass_bytes;
+	const char *client_build;
+};
+
 struct swc_session {
 	enum swc_state state;
+	struct swc_hello hello;
+	struct swc_proof proof;
+	uint32_t proof_bits_max; /* most work that it does; set by who owns the session */
+	uint32_t proof_ms;       /* how long the answer is good for, from when it was asked */
+	bool challenged;
+	uint8_t pass[SWC_PASS_BYTES_MAX]; /* the newest that it was given */
+	uint32_t pass_bytes;
 	struct swc_self self;
 	struct swc_view view;
 	struct swc_prediction prediction;
@@ -48,8 +64,10 @@ void swc_session_init(
 void swc_session_free(struct swc_session *session);
 
 /* ENet is connected: sends Hello, state ADMITTING. */
-void swc_session_connected(struct swc_session *session, uint32_t protocol_version,
-	const uint8_t *ticket, uint32_t ticket_bytes, const char *client_build);
+void swc_session_connected(struct swc_session *session, const struct swc_hello *hello);
+
+/* Works at what the server has asked for (proof.wanted), so many hashes; sends the answer. */
+void swc_session_work(struct swc_session *session, uint32_t hashes);
 
 /* A packet came. Malformed ones are counted in stats.refused. */
 void swc_session_receive(

@@ -51,7 +51,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	check(session != NULL);
 	swc_session_init(session, &ops, ACTORS_MAX);
-	swc_session_connected(session, 1, (const uint8_t *)"t", 1, "fuzz");
+	swc_session_connected(session, &(struct swc_hello){.protocol_version = 1,
+					       .ticket = (const uint8_t *)"t",
+					       .ticket_bytes = 1,
+					       .client_build = "fuzz"});
 	swc_session_receive(session, 0, admitted, sizeof(admitted));
 	swc_session_receive(session, 0, joined, sizeof(joined));
 	check(session->state == SWC_PLAYING);

@@ -65,6 +65,45 @@ static enum swc_refusal on_refused(struct swc_session *session, const Sw__Refuse
 	return SWC_REFUSAL_COUNT;
 }
 
+/* Work that is more than this client is willing to do is not begun: the server will say that it had
+ * none in time. */
+static enum swc_refusal on_challenge(struct swc_session *session, const Sw__Challenge *message)
+{
+	struct swc_event event = {.type = SWC_EVENT_CHALLENGED};
+
+	if (session->state != SWC_ADMITTING || session->challenged)
+		return SWC_REFUSAL_OUT_OF_ORDER;
+	if (message->challenge.len != SW_PROOF_CHALLENGE_BYTES || !message->bits ||
+		message->bits > SW_PROOF_BITS_MAX)
+		return SWC_REFUSAL_OUT_OF_RANGE;
+	session->challenged = true;
+	session->proof_ms = message->good_for_ms;
+	if (message->bits <= session->proof_bits_max)
+		swc_proof_begin(&session->proof, message->challenge.data, message->bits);
+	event.challenged.bits = message->bits;
+	event.challenged.good_for_ms = message->good_for_ms;
+	event.challenged.accepted = session->proof.wanted;
+	emit(session, &event);
+	return SWC_REFUSAL_COUNT;
+}
+
+static enum swc_refusal on_return_pass(struct swc_session *session, const Sw__ReturnPass *message)
+{
+	struct swc_event event = {.type = SWC_EVENT_PASS};
+
+	if (session->state < SWC_ADMITTING || session->state > SWC_PLAYING)
+		return SWC_REFUSAL_OUT_OF_ORDER;
+	if (!message->pass.len || message->pass.len > SWC_PASS_BYTES_MAX)
+		return SWC_REFUSAL_OUT_OF_RANGE;
+	session->pass_bytes = (uint32_t)message->pass.len;
+	memcpy(session->pass, message->pass.data, session->pass_bytes);
+	event.pass.bytes = session->pass;
+	event.pass.count = session->pass_bytes;
+	event.pass.good_for_s = message->good_for_s;
+	emit(session, &event);
+	return SWC_REFUSAL_COUNT;
+}
+
 static bool later(uint32_t stay, uint32_t than)
 {
 	return (int32_t)(stay - than) > 0;
@@ -688,6 +727,8 @@ typedef enum swc_refusal handler_fn(struct swc_session *session, const void *mes
 	}
 HANDLER(admitted, Sw__Admitted)
 HANDLER(refused, Sw__Refused)
+HANDLER(challenge, Sw__Challenge)
+HANDLER(return_pass, Sw__ReturnPass)
 HANDLER(joined, Sw__Joined)
 HANDLER(update, Sw__WorldUpdate)
 HANDLER(view_change, Sw__ViewChange)
@@ -716,6 +757,8 @@ static const struct {
 } messages[] = {
 	{SW_MSG_ADMITTED, SW_CHANNEL_SESSION, &sw__admitted__descriptor, handle_admitted},
 	{SW_MSG_REFUSED, SW_CHANNEL_SESSION, &sw__refused__descriptor, handle_refused},
+	{SW_MSG_CHALLENGE, SW_CHANNEL_SESSION, &sw__challenge__descriptor, handle_challenge},
+	{SW_MSG_RETURN_PASS, SW_CHANNEL_SESSION, &sw__return_pass__descriptor, handle_return_pass},
 	{SW_MSG_JOINED, SW_CHANNEL_SESSION, &sw__joined__descriptor, handle_joined},
 	{SW_MSG_WORLD_UPDATE, SW_CHANNEL_WORLD, &sw__world_update__descriptor, handle_update},
 	{SW_MSG_VIEW_CHANGE, SW_CHANNEL_EVENTS, &sw__view_change__descriptor, handle_view_change},

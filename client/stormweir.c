@@ -10,15 +10,22 @@
 #include "proto/client.pb-c.h"
 #include "proto/message_types.h"
 
-#define NS_PER_MS            1000000ull
-#define SERVICE_NS           (50 * NS_PER_MS) /* ENet's retransmissions want a look this often */
-#define LEAVE_NS             (5000 * NS_PER_MS)
-#define CONNECT_MS           15000u
-#define ACTORS_MAX           16384u
-#define PACKET_BYTES_MAX     (1024u * 1024u)
-#define WAITING_BYTES_MAX    (4u * 1024u * 1024u)
-#define EVENTS_PER_SERVICE   4096 /* a flood must not keep swc_service from returning */
-#define TICKS_BEHIND_MAX     4u   /* after a longer pause the missed ticks are not made up for */
+#define NS_PER_MS          1000000ull
+#define SERVICE_NS         (50 * NS_PER_MS) /* ENet's retransmissions want a look this often */
+#define LEAVE_NS           (5000 * NS_PER_MS)
+#define CONNECT_MS         15000u
+#define ACTORS_MAX         16384u
+#define PACKET_BYTES_MAX   (1024u * 1024u)
+#define WAITING_BYTES_MAX  (4u * 1024u * 1024u)
+#define EVENTS_PER_SERVICE 4096 /* a flood must not keep swc_service from returning */
+#define TICKS_BEHIND_MAX   4u   /* after a longer pause the missed ticks are not made up for */
+#define PROOF_BITS_MAX     22u
+/* Of the time between two calls of swc_service, a quarter goes to a proof of work; hashes of 0.35
+ * us, at least and at most so many at once (0.7 and 5.7 ms). */
+#define PROOF_HASH_NS        350u
+#define PROOF_HASHES_MIN     2048u
+#define PROOF_HASHES_MAX     16384u
+#define PROOF_NS             NS_PER_MS /* it wants to be called again so soon */
 #define CLIENT_BUILD_DEFAULT "stormweir-client 0.1"
 
 struct swc_client {
@@ -30,11 +37,11 @@ struct swc_client {
 	uint64_t service_ns; /* of the last swc_service; 0 before the first */
 	uint64_t tick_ns;    /* when the next input is due, while PLAYING */
 	uint64_t connect_deadline_ns, leave_deadline_ns;
+	uint64_t proof_deadline_ns; /* 0: no work was asked for yet */
 	uint32_t connect_timeout_ms;
-	uint32_t protocol_version;
-	uint32_t ticket_bytes;
+	struct swc_hello hello; /* into the bytes below */
 	bool sent;
-	uint8_t ticket[SWC_TICKET_BYTES_MAX];
+	uint8_t ticket[SWC_TICKET_BYTES_MAX], pass[SWC_PASS_BYTES_MAX];
 	char client_build[64];
 };
 
@@ -68,8 +75,10 @@ int swc_open(const struct swc_config *config, struct swc_client **out)
 	ENetAddress address = {.port = config->port};
 
 	*out = NULL;
-	if (!config->address || !config->port || !config->ticket || !config->ticket_bytes ||
+	if (!config->address || !config->port || !config->ticket != !config->ticket_bytes ||
+		!config->pass != !config->pass_bytes || (!config->ticket && !config->pass) ||
 		config->ticket_bytes > SWC_TICKET_BYTES_MAX ||
+		config->pass_bytes > SWC_PASS_BYTES_MAX ||
 		strlen(build) >= sizeof(client->client_build))
 		return -EINVAL;
 	if (enet_address_set_host_ip(&address, config->address) &&
@@ -86,10 +95,21 @@ int swc_open(const struct swc_config *config, struct swc_client **out)
 	client->ctx = config->ctx;
 	client->connect_timeout_ms =
 		config->connect_timeout_ms ? config->connect_timeout_ms : CONNECT_MS;
-	client->protocol_version =
-		config->protocol_version ? config->protocol_version : SW_PROTOCOL_VERSION;
-	client->ticket_bytes = config->ticket_bytes;
-	memcpy(client->ticket, config->ticket, config->ticket_bytes);
+	client->session.proof_bits_max = config->proof_bits_max == UINT32_MAX ? 0
+					 : config->proof_bits_max ? config->proof_bits_max
+								  : PROOF_BITS_MAX;
+	client->hello = (struct swc_hello){.protocol_version = config->protocol_version
+								       ? config->protocol_version
+								       : SW_PROTOCOL_VERSION,
+		.ticket = client->ticket,
+		.ticket_bytes = config->ticket_bytes,
+		.pass = client->pass,
+		.pass_bytes = config->pass_bytes,
+		.client_build = client->client_build};
+	if (config->ticket)
+		memcpy(client->ticket, config->ticket, config->ticket_bytes);
+	if (config->pass)
+		memcpy(client->pass, config->pass, config->pass_bytes);
 	memcpy(client->client_build, build, strlen(build));
 
 	client->host = enet_host_create(NULL, 1, SW_CHANNELS, 0, 0);
@@ -99,8 +119,8 @@ int swc_open(const struct swc_config *config, struct swc_client **out)
 	client->host->maximumWaitingData = WAITING_BYTES_MAX;
 	if (config->checksum)
 		client->host->checksum = enet_crc32;
-	client->peer =
-		enet_host_connect(client->host, &address, SW_CHANNELS, client->protocol_version);
+	client->peer = enet_host_connect(
+		client->host, &address, SW_CHANNELS, client->hello.protocol_version);
 	if (!client->peer)
 		goto fail;
 	*out = client;
@@ -171,8 +191,7 @@ static void receive(struct swc_client *client)
 	while (client->peer && left-- && enet_host_service(client->host, &event, 0) > 0) {
 		switch (event.type) {
 		case ENET_EVENT_TYPE_CONNECT:
-			swc_session_connected(&client->session, client->protocol_version,
-				client->ticket, client->ticket_bytes, client->client_build);
+			swc_session_connected(&client->session, &client->hello);
 			break;
 		case ENET_EVENT_TYPE_RECEIVE:
 			if (client->session.state != SWC_LEAVING)
@@ -205,8 +224,27 @@ static void tick(struct swc_client *client, uint64_t now_ns)
 	}
 }
 
+/* A share of the time that has passed, until the answer would be late. */
+static void work(struct swc_client *client, uint64_t passed_ns, uint64_t now_ns)
+{
+	uint64_t hashes = passed_ns / 4 / PROOF_HASH_NS;
+
+	if (!client->proof_deadline_ns)
+		client->proof_deadline_ns = now_ns + client->session.proof_ms * NS_PER_MS;
+	if (now_ns >= client->proof_deadline_ns) {
+		client->session.proof.wanted = false;
+		return;
+	}
+	hashes = hashes < PROOF_HASHES_MIN   ? PROOF_HASHES_MIN
+		 : hashes > PROOF_HASHES_MAX ? PROOF_HASHES_MAX
+					     : hashes;
+	swc_session_work(&client->session, (uint32_t)hashes);
+}
+
 enum swc_state swc_service(struct swc_client *client, uint64_t now_ns)
 {
+	uint64_t passed_ns = now_ns - client->service_ns;
+
 	if (!client->connect_deadline_ns)
 		client->connect_deadline_ns = now_ns + client->connect_timeout_ms * NS_PER_MS;
 	client->service_ns = now_ns;
@@ -214,6 +252,8 @@ enum swc_state swc_service(struct swc_client *client, uint64_t now_ns)
 		return SWC_CLOSED;
 
 	receive(client);
+	if (client->session.proof.wanted)
+		work(client, passed_ns, now_ns);
 	if (client->session.state == SWC_PLAYING)
 		tick(client, now_ns);
 	if (client->peer && client->session.state < SWC_PLAYING &&
@@ -233,6 +273,12 @@ enum swc_state swc_service(struct swc_client *client, uint64_t now_ns)
 	return client->session.state;
 }
 
+const uint8_t *swc_pass(const struct swc_client *client, uint32_t *bytes)
+{
+	*bytes = client->session.pass_bytes;
+	return *bytes ? client->session.pass : NULL;
+}
+
 int swc_fd(const struct swc_client *client)
 {
 	return client->host->socket;
@@ -244,6 +290,8 @@ uint64_t swc_due_ns(const struct swc_client *client)
 
 	if (!client->peer)
 		return UINT64_MAX;
+	if (client->session.proof.wanted)
+		return client->service_ns + PROOF_NS;
 	if (client->session.state == SWC_PLAYING && client->tick_ns && client->tick_ns < due_ns)
 		due_ns = client->tick_ns;
 	return due_ns;

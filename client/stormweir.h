@@ -32,6 +32,7 @@ struct swc_ground;
 #define SWC_NAME_BYTES       32   /* an actor's or map's name with its final NUL */
 #define SWC_TEXT_BYTES_MAX   4096 /* the longest text the library passes on */
 #define SWC_TICKET_BYTES_MAX 1024
+#define SWC_PASS_BYTES_MAX   192
 #define SWC_GROUNDS_MAX      64 /* of one client */
 
 /* Where a client stands. It only ever moves down this list (a change of map is JOINED again). */
@@ -183,10 +184,12 @@ struct swc_stats {
 };
 
 enum swc_event_type {
-	SWC_EVENT_CONNECTED,     /* ENet is connected and Hello is on its way */
-	SWC_EVENT_ADMITTED,      /* .admitted */
-	SWC_EVENT_REFUSED,       /* .refused; a DISCONNECTED follows */
-	SWC_EVENT_JOINED,        /* swc_self() is complete */
+	SWC_EVENT_CONNECTED,  /* ENet is connected and Hello is on its way */
+	SWC_EVENT_ADMITTED,   /* .admitted */
+	SWC_EVENT_REFUSED,    /* .refused; a DISCONNECTED follows */
+	SWC_EVENT_CHALLENGED, /* .challenged: the server is under pressure and wants work first */
+	SWC_EVENT_PASS,       /* .pass: what to come again with; a newer one comes in time */
+	SWC_EVENT_JOINED,     /* swc_self() is complete */
 	SWC_EVENT_WALLS_UNKNOWN, /* after JOINED: swc_self()->walls is SWC_WALLS_UNKNOWN */
 	SWC_EVENT_DETAIL,        /* .detail; comes again when something of it has changed */
 	SWC_EVENT_ENTER,         /* .actor came into view */
@@ -198,10 +201,10 @@ enum swc_event_type {
 	SWC_EVENT_PARTY_ANSWER, /* .party_answer: what came of a swc_party */
 	SWC_EVENT_PARTY_INVITE, /* .party_invite: somebody invites one, or has declined */
 	SWC_EVENT_PARTY_LIVE,   /* .party_live: how the members on one's map are */
-	SWC_EVENT_UPDATE,      /* .update: positions have been brought up to this tick */
-	SWC_EVENT_CORRECTED,   /* .corrected: the own character was moved */
-	SWC_EVENT_DIALOGUE,    /* .dialogue; with a question: answer it with swc_answer */
-	SWC_EVENT_QUESTS,      /* .quests: all that are open or done, or those that have changed */
+	SWC_EVENT_UPDATE,       /* .update: positions have been brought up to this tick */
+	SWC_EVENT_CORRECTED,    /* .corrected: the own character was moved */
+	SWC_EVENT_DIALOGUE,     /* .dialogue; with a question: answer it with swc_answer */
+	SWC_EVENT_QUESTS,       /* .quests: all that are open or done, or those that have changed */
 	SWC_EVENT_ACTION_DENIED, /* .denied */
 	SWC_EVENT_COMBAT,        /* .combat: a blow that one sees */
 	SWC_EVENT_INVENTORY,     /* .inventory: all that the character has, anew */
@@ -273,6 +276,15 @@ struct swc_event {
 			uint32_t retry_after_ms; /* 0: not with this ticket */
 		} refused;
 		struct {
+			uint32_t bits;        /* 2^bits hashes, on average */
+			uint32_t good_for_ms; /* the answer is late after that */
+			bool accepted;        /* false: more than proof_bits_max, so not done */
+		} challenged;
+		struct {
+			const uint8_t *bytes;
+			uint32_t count, good_for_s;
+		} pass;
+		struct {
 			uint32_t level;
 			int64_t gold, experience; /* kept: they survive whatever happens */
 			int64_t gold_pending, experience_pending; /* earned, not kept yet */
@@ -306,7 +318,8 @@ struct swc_event {
 		} trade_ended;
 		struct {
 			uint64_t party, version, leader_id;
-			const struct swc_party_member *members; /* [count]: who joined first first */
+			const struct swc_party_member
+				*members; /* [count]: who joined first first */
 			uint32_t count;
 			uint32_t change;     /* PartyChange of client.proto */
 			uint64_t subject_id; /* whom it is about */
@@ -382,7 +395,12 @@ struct swc_config {
 	const char *address; /* IPv4 in dots, or a name (then swc_open may block on DNS) */
 	uint16_t port;
 	const uint8_t *ticket;       /* a SignedTicket; copied */
-	uint32_t ticket_bytes;       /* 1..SWC_TICKET_BYTES_MAX */
+	uint32_t ticket_bytes;       /* up to SWC_TICKET_BYTES_MAX; 0: none, there is a pass */
+	const uint8_t *pass;         /* of an earlier connection (PASS); copied; or NULL */
+	uint32_t pass_bytes;         /* up to SWC_PASS_BYTES_MAX. It is looked at first; a ticket
+				      * beside it serves if it is not good any more */
+	uint32_t proof_bits_max;     /* most work it does when asked (2^n hashes); 0: 22, about two
+				      * seconds. UINT32_MAX: none */
 	const char *client_build;    /* free text for the server's log, at most 63 bytes; or NULL */
 	uint32_t protocol_version;   /* 0: the one this library speaks */
 	uint32_t connect_timeout_ms; /* until JOINED; 0: 15,000 */
@@ -406,6 +424,11 @@ void swc_close(struct swc_client *client);
  * readable and at the latest at swc_due_ns. now_ns is monotonic. Never blocks. Returns the state.
  */
 enum swc_state swc_service(struct swc_client *client, uint64_t now_ns);
+
+/* The newest pass that the server gave, also after the end, until swc_close; NULL: none. It lets
+ * the character in again once, on any node, as long as PASS said: keep it to oneself like a
+ * password. */
+const uint8_t *swc_pass(const struct swc_client *client, uint32_t *bytes);
 
 /* The UDP socket, for poll and epoll: readable when swc_service has something to receive. */
 int swc_fd(const struct swc_client *client);
@@ -493,9 +516,9 @@ int swc_trade_cancel(struct swc_client *client, uint32_t trade); /* or decline *
 
 /* Change one's party: docs/protocol.md, PartyRequest. character_id or name (INVITE only; else NULL)
  * say whom it is about. request is a number never used before, drawn at random; whoever asks again
- * with the same one, after a break of the connection or the answer UNAVAILABLE (13), does it at most
- * once. A PARTY_ANSWER follows, and PARTY when something has changed. Returns -EINVAL for request 0
- * or a name of more than 31 bytes, -ENOTCONN likewise. */
+ * with the same one, after a break of the connection or the answer UNAVAILABLE (13), does it at
+ * most once. A PARTY_ANSWER follows, and PARTY when something has changed. Returns -EINVAL for
+ * request 0 or a name of more than 31 bytes, -ENOTCONN likewise. */
 int swc_party(struct swc_client *client, uint64_t request, enum swc_party_act act,
 	uint64_t character_id, const char *name);
 

@@ -312,17 +312,74 @@ static void a_disagreement_is_corrected(void **state)
 	swc_close(seen.client);
 }
 
+static void work_is_done_when_asked_for(void **state)
+{
+	struct seen seen, *one[] = {&seen};
+
+	(void)state;
+	open_client(&seen, "work 14 5");
+	WAIT(one, 1, swc_state(seen.client) == SWC_PLAYING);
+	assert_int_equal(seen.events[SWC_EVENT_CHALLENGED], 1);
+	assert_int_equal(server.works, 1);
+	assert_int_equal(server.hellos, 2);
+	swc_close(seen.client);
+}
+
+/* It is not worth more than that to this client: it stays at the door, until it is told why. */
+static void work_is_refused_when_it_is_too_much(void **state)
+{
+	struct seen seen = {0}, *one[] = {&seen};
+	struct swc_config config = {.address = "127.0.0.1",
+		.port = server.port,
+		.ticket = (const uint8_t *)"work 1 5",
+		.ticket_bytes = 8,
+		.proof_bits_max = UINT32_MAX,
+		.on_event = on_event,
+		.ctx = &seen};
+
+	(void)state;
+	assert_int_equal(swc_open(&config, &seen.client), 0);
+	WAIT(one, 1, seen.events[SWC_EVENT_CHALLENGED] == 1);
+	step(one, 1);
+	assert_int_equal(server.hellos, 1);
+	fake_stop(&server, SW_REASON_PROOF_MISSING);
+	WAIT(one, 1, swc_state(seen.client) == SWC_CLOSED);
+	assert_int_equal(seen.reason, SW_REASON_PROOF_MISSING);
+	swc_close(seen.client);
+}
+
+static void a_pass_lets_in_again(void **state)
+{
+	struct seen first, second = {0}, *one[] = {&first}, *two[] = {&second};
+	struct swc_config config = {
+		.address = "127.0.0.1", .port = server.port, .on_event = on_event, .ctx = &second};
+
+	(void)state;
+	open_client(&first, "7");
+	assert_null(swc_pass(first.client, &config.pass_bytes));
+	WAIT(one, 1, first.events[SWC_EVENT_PASS] == 1);
+	swc_leave(first.client);
+	WAIT(one, 1, swc_state(first.client) == SWC_CLOSED);
+	config.pass = swc_pass(first.client, &config.pass_bytes); /* also after the end */
+	assert_non_null(config.pass);
+	assert_int_equal(swc_open(&config, &second.client), 0);
+	swc_close(first.client);
+	WAIT(two, 1, swc_state(second.client) == SWC_PLAYING);
+	assert_int_equal(swc_self(second.client)->character_id, 7);
+	swc_close(second.client);
+}
+
 static void wrong_configurations_are_refused(void **state)
 {
 	struct swc_config good = {.address = "127.0.0.1",
 		.port = 7,
 		.ticket = (const uint8_t *)"x",
 		.ticket_bytes = 1};
-	struct swc_config bad[6];
+	struct swc_config bad[8];
 	struct swc_client *client;
 
 	(void)state;
-	for (int i = 0; i < 6; i++)
+	for (int i = 0; i < 8; i++)
 		bad[i] = good;
 	bad[0].address = NULL;
 	bad[1].port = 0;
@@ -331,7 +388,10 @@ static void wrong_configurations_are_refused(void **state)
 	bad[4].ticket = NULL;
 	bad[5].client_build =
 		"a build name of more than 63 bytes is a sign that something is wrong";
-	for (int i = 0; i < 6; i++) {
+	bad[6].pass = (const uint8_t *)"y";
+	bad[7].pass = (const uint8_t *)"y";
+	bad[7].pass_bytes = SWC_PASS_BYTES_MAX + 1;
+	for (int i = 0; i < 8; i++) {
 		assert_int_equal(swc_open(&bad[i], &client), -EINVAL);
 		assert_null(client);
 	}
@@ -350,6 +410,9 @@ int main(void)
 		TEST(a_click_is_answered),
 		TEST(malformed_bytes_from_the_server_are_counted_and_play_goes_on),
 		TEST(a_disagreement_is_corrected),
+		TEST(work_is_done_when_asked_for),
+		TEST(work_is_refused_when_it_is_too_much),
+		TEST(a_pass_lets_in_again),
 		TEST(wrong_configurations_are_refused),
 	};
 

@@ -58,11 +58,21 @@ static void on_event(void *ctx, struct swc_client *client, const struct swc_even
 		break;
 	case SWC_EVENT_ADMITTED:
 		bot->admitted = true;
+		bot->passes_good += bot->with_pass;
+		break;
+	case SWC_EVENT_CHALLENGED:
+		bot->challenges++;
+		break;
+	case SWC_EVENT_PASS:
+		bot->pass_bytes = event->pass.count;
+		memcpy(bot->pass, event->pass.bytes, event->pass.count);
 		break;
 	case SWC_EVENT_REFUSED:
 		bot->refused = true;
 		bot->refused_reason = event->refused.reason;
 		bot->retry_ms = event->refused.retry_after_ms;
+		if (event->refused.reason == SW_REASON_PASS_REFUSED)
+			bot->pass_bytes = 0;
 		break;
 	case SWC_EVENT_JOINED:
 		bot->joined = bot->was_there = true;
@@ -182,6 +192,14 @@ int bot_connect(struct bot *bot)
 		.ctx = bot};
 	int status;
 
+	bot->with_pass = options->pass && bot->pass_bytes;
+	if (bot->with_pass) {
+		bot->passes++;
+		config.ticket = NULL;
+		config.ticket_bytes = 0;
+		config.pass = bot->pass;
+		config.pass_bytes = bot->pass_bytes;
+	}
 	bot->connected = bot->admitted = bot->joined = bot->detailed = bot->closed = false;
 	bot->left_by_us = bot->timed_out = bot->refused = false;
 	bot->refused_reason = bot->disconnect_reason = bot->retry_ms = 0;

@@ -27,6 +27,11 @@ struct bot {
 	bool connected, admitted, joined, detailed, closed;
 	bool left_by_us, timed_out;
 	uint32_t refused_reason, disconnect_reason;
+	uint8_t pass[SWC_PASS_BYTES_MAX]; /* to come again with */
+	uint32_t pass_bytes;              /* 0: none that is good */
+	bool with_pass;                   /* this connection came with one */
+	uint32_t passes, passes_good;     /* shown; of these, admitted */
+	uint32_t challenges;              /* it was asked to work */
 	uint32_t retry_ms;       /* of a refusal: the same ticket may be tried again after that */
 	bool refused, was_there; /* ... on a map, on any connection */
 	char end_text[256];

@@ -117,7 +117,7 @@ int comeback_due(struct bot *bot, uint64_t now_ns)
 		bot->client = NULL;
 	}
 	/* One that was not used up serves again. */
-	c->ticket += bot->retry_ms || !bot->connected ? 0 : 1;
+	c->ticket += bot->retry_ms || !bot->connected || bot->with_pass ? 0 : 1;
 	error = bot_connect(bot);
 	return error ? error : 1;
 }

@@ -60,6 +60,7 @@
 	X("quests", quests, "click all NPCs in turn, choose the first answer, fight for quests")   \
 	X("party", party, "make and change parties with players near")                             \
 	X("fight", fight, "attack monsters near, and pick up what lies near")                      \
+	X("pass", pass, "with --returns: come with the pass that was given, while it is good")     \
 	X("checksum", checksum, "ENet's CRC-32, if the server has it on")
 
 struct strings {

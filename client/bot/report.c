@@ -153,6 +153,12 @@ static json_t *bot_json(const struct bot *bot)
 		json_object_set_new(json, "party", party_json(&bot->fellow));
 	if (bot->options->returns)
 		json_object_set_new(json, "comebacks", comebacks_json(&bot->comeback));
+	if (bot->options->pass)
+		json_object_set_new(json, "passes",
+			json_pack("{s:i, s:i}", "shown", (int)bot->passes, "good",
+				(int)bot->passes_good));
+	if (bot->challenges)
+		json_object_set_new(json, "challenges", json_integer(N(bot->challenges)));
 	if (bot->has_dialogue)
 		json_object_set_new(json, "dialogue", json_string(bot->dialogue));
 	return json;

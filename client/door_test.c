@@ -1,0 +1,135 @@
+/* Proves, without a socket, what a session does at the door: work that the server asks for is done
+ * in small steps, or not begun when it is too much, and the newest pass is kept. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <sodium.h>
+
+#include "client/seen.h"
+
+static void begin(struct seen *seen)
+{
+	seen_start(seen);
+	seen->session.proof_bits_max = 12;
+}
+
+static void give_challenge(struct seen *seen, uint32_t bits, uint32_t bytes)
+{
+	static uint8_t challenge[64] = {9, 8, 7};
+	Sw__Challenge message = SW__CHALLENGE__INIT;
+
+	message.challenge = (ProtobufCBinaryData){bytes, challenge};
+	message.bits = bits;
+	message.good_for_ms = 16000;
+	seen_give(seen, SW_CHANNEL_SESSION, SW_MSG_CHALLENGE, &message);
+}
+
+/* The Hello that was sent last brings a number that is good. */
+static void solved(const struct seen *seen, uint32_t bits)
+{
+	uint8_t input[SW_PROOF_INPUT_BYTES], hash[SW_PROOF_HASH_BYTES];
+	Sw__Hello *hello = sw__hello__unpack(NULL, seen->packet_bytes - 1, seen->packet + 1);
+
+	assert_int_equal(seen->packet[0], SW_MSG_HELLO);
+	assert_non_null(hello);
+	assert_non_null(hello->solution);
+	assert_int_equal(hello->ticket.len, 6);
+	assert_string_equal(hello->client_build, "test");
+	assert_int_equal(hello->solution->challenge.len, SW_PROOF_CHALLENGE_BYTES);
+	assert_int_equal(hello->solution->challenge.data[0], 9);
+	sw_proof_input(input, hello->solution->challenge.data, hello->solution->number);
+	crypto_hash_sha256(hash, input, sizeof(input));
+	assert_true(sw_proof_good(hash, bits));
+	sw__hello__free_unpacked(hello, NULL);
+}
+
+static void work_is_done_in_steps_and_sent_once(void **state)
+{
+	struct seen seen;
+	uint32_t steps = 0;
+
+	(void)state;
+	begin(&seen);
+	swc_session_work(&seen.session, 100);
+	assert_int_equal(seen.sent, 1);
+	give_challenge(&seen, 12, SW_PROOF_CHALLENGE_BYTES);
+	assert_int_equal(seen.events[SWC_EVENT_CHALLENGED], 1);
+	assert_int_equal(seen.sent, 1);
+	while (seen.sent == 1) {
+		swc_session_work(&seen.session, 100);
+		assert_true(steps++ < 1000);
+	}
+	solved(&seen, 12);
+	assert_true(steps > 1);
+	swc_session_work(&seen.session, 100000);
+	assert_int_equal(seen.sent, 2);
+	give_challenge(&seen, 12, SW_PROOF_CHALLENGE_BYTES); /* once is enough */
+	assert_int_equal(seen.session.stats.refused[SWC_REFUSAL_OUT_OF_ORDER], 1);
+	assert_false(seen.session.proof.wanted);
+	seen_admit(&seen);
+	assert_int_equal(seen.session.state, SWC_LOADING);
+	seen_stop(&seen);
+}
+
+static void work_that_is_too_much_is_not_begun(void **state)
+{
+	static const struct {
+		uint32_t bits, bytes, refused;
+	} rows[] = {{0, SW_PROOF_CHALLENGE_BYTES, 1}, {25, SW_PROOF_CHALLENGE_BYTES, 1},
+		{12, SW_PROOF_CHALLENGE_BYTES - 1, 1}, {12, SW_PROOF_CHALLENGE_BYTES + 1, 1},
+		{13, SW_PROOF_CHALLENGE_BYTES, 0}};
+	struct seen seen;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		begin(&seen);
+		give_challenge(&seen, rows[i].bits, rows[i].bytes);
+		assert_int_equal(
+			seen.session.stats.refused[SWC_REFUSAL_OUT_OF_RANGE], rows[i].refused);
+		assert_int_equal(seen.events[SWC_EVENT_CHALLENGED], !rows[i].refused);
+		assert_false(seen.session.proof.wanted);
+		seen_stop(&seen);
+	}
+	seen_start_playing(&seen);
+	give_challenge(&seen, 12, SW_PROOF_CHALLENGE_BYTES);
+	assert_int_equal(seen.session.stats.refused[SWC_REFUSAL_OUT_OF_ORDER], 1);
+	seen_stop(&seen);
+}
+
+static void the_newest_pass_is_kept(void **state)
+{
+	uint8_t bytes[SWC_PASS_BYTES_MAX + 1] = {1, 2, 3};
+	Sw__ReturnPass message = SW__RETURN_PASS__INIT;
+	struct seen seen;
+
+	(void)state;
+	seen_start_playing(&seen);
+	message.good_for_s = 240;
+	for (uint32_t i = 0; i < 2; i++) {
+		bytes[0] = (uint8_t)(10 + i);
+		message.pass = (ProtobufCBinaryData){SWC_PASS_BYTES_MAX - i, bytes};
+		seen_give(&seen, SW_CHANNEL_SESSION, SW_MSG_RETURN_PASS, &message);
+		assert_int_equal(seen.session.pass_bytes, SWC_PASS_BYTES_MAX - i);
+		assert_int_equal(seen.session.pass[0], 10 + i);
+	}
+	assert_int_equal(seen.events[SWC_EVENT_PASS], 2);
+	message.pass = (ProtobufCBinaryData){sizeof(bytes), bytes};
+	seen_give(&seen, SW_CHANNEL_SESSION, SW_MSG_RETURN_PASS, &message);
+	message.pass.len = 0;
+	seen_give(&seen, SW_CHANNEL_SESSION, SW_MSG_RETURN_PASS, &message);
+	assert_int_equal(seen.session.stats.refused[SWC_REFUSAL_OUT_OF_RANGE], 2);
+	assert_int_equal(seen.session.pass_bytes, SWC_PASS_BYTES_MAX - 1);
+	seen_stop(&seen);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(work_is_done_in_steps_and_sent_once),
+		cmocka_unit_test(work_that_is_too_much_is_not_begun),
+		cmocka_unit_test(the_newest_pass_is_kept),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
