@@ -165,7 +165,7 @@ static bool raw(const struct samples *samples)
 static bool plot(const struct samples *samples)
 {
 	static const char *const colours[SAMPLES_SIDES_MAX] = {
-		"#1764ab", "#c2410c", "#3f7d20", "#6b21a8"};
+		"#1764ab", "#c2410c", "#3f7d20", "#6b21a8", "#0f766e"};
 	FILE *file = create(samples, "plot.svg");
 	double most = 0;
 
@@ -181,7 +181,7 @@ static bool plot(const struct samples *samples)
 		"%.0f (hollow: set aside)</text>\n",
 		samples->bench, samples->commit, samples->unit, most);
 	for (uint32_t s = 0; s < samples->sides; s++) {
-		fprintf(file, "<text x='%u' y='410' fill='%s'>%s</text>\n", 60 + 200 * s,
+		fprintf(file, "<text x='%u' y='410' fill='%s'>%s</text>\n", 60 + 165 * s,
 			colours[s], samples->side[s]);
 		for (uint32_t i = 0; i < samples->rounds; i++)
 			fprintf(file, "<circle cx='%.1f' cy='%.1f' r='3' stroke='%s' fill='%s'/>\n",

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define SAMPLES_SIDES_MAX   4u
+#define SAMPLES_SIDES_MAX   5u
 #define SAMPLES_ROUNDS_MAX  200u
 #define SAMPLES_METRICS_MAX 8u
 
