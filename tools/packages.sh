@@ -13,7 +13,7 @@ packages=(
 	libdpdk-dev libenet-dev libprotobuf-c-dev protobuf-c-compiler libhiredis-dev libpq-dev
 	liblua5.4-dev libuv1-dev libsodium-dev libyaml-dev libmicrohttpd-dev libjansson-dev zlib1g-dev
 	libcmocka-dev bats shellcheck jq python3 python3-enet lua5.4 dpdk-dev
-	redis-server postgresql-15 postgresql-client-15
+	redis-server redis-sentinel postgresql-15 postgresql-client-15
 	iproute2 iputils-ping procps ethtool curl strace
 )
 packages_fuzz=(clang)
@@ -71,6 +71,9 @@ install() {
 	apt install --no-install-recommends "$@"
 	if [[ $names == *' redis-server '* ]]; then
 		update-rc.d redis-server disable
+	fi
+	if [[ $names == *' redis-sentinel '* ]]; then
+		update-rc.d redis-sentinel disable
 	fi
 }
 

@@ -37,7 +37,7 @@ void redis_link_arm(struct redis_link *link)
 {
 	uint64_t now = uv_now(link->loop), due = link->due_ms;
 
-	if (link->freed)
+	if (link->freed || !link->addressed)
 		return;
 	if (link->state == REDIS_LINK_UP)
 		due = link->head ? link->head->deadline_ms
@@ -174,6 +174,33 @@ static void on_timer(uv_timer_t *timer)
 	redis_link_arm(link);
 }
 
+/* ---- the master, by its Sentinels ---- */
+
+static void on_master(void *ctx, const char *address)
+{
+	struct redis_link *link = ctx;
+	char *text = strdup(address), *before = link->address_text;
+
+	if (!text || redis_address_parse(&link->address, address)) {
+		free(text); /* no memory: the link stays where it is, and the next word may fit */
+		return;
+	}
+	redis_link_break(link, true, REDIS_C_SWITCHED, REDIS_RESULT_LOST,
+		"the Sentinels say that the master is now", address);
+	link->address_text = text;
+	free(before);
+	link->addressed = true;
+	link->backoff_ms = link->config.backoff_min_ms;
+	link->due_ms = uv_now(link->loop);
+	redis_link_arm(link);
+}
+
+bool redis_link_watched(struct redis_link *link, char *text, size_t text_bytes)
+{
+	text[0] = 0;
+	return !link->sentinel || redis_sentinel_text(link->sentinel, text, text_bytes) > 0;
+}
+
 /* ---- life ---- */
 
 static uint32_t or_default(uint32_t value, uint32_t fallback)
@@ -188,10 +215,13 @@ struct redis_link *redis_link_new(uv_loop_t *loop, const struct redis_link_confi
 
 	if (!link)
 		return NULL;
-	link->address_text = strdup(config->address);
+	link->addressed = !config->sentinel_count;
+	link->address_text =
+		strdup(link->addressed ? config->address : "(no Sentinel has said where)");
 	if (config->password && config->password[0])
 		link->password = strdup(config->password);
-	if (!link->address_text || redis_address_parse(&link->address, config->address)) {
+	if (!link->address_text ||
+		(link->addressed && redis_address_parse(&link->address, config->address))) {
 		free(link->address_text);
 		free(link->password);
 		free(link);
@@ -214,7 +244,24 @@ struct redis_link *redis_link_new(uv_loop_t *loop, const struct redis_link_confi
 	pthread_mutex_init(&link->health_lock, NULL);
 	uv_timer_init(loop, &link->timer);
 	link->timer.data = link;
-	redis_link_connect(link);
+	if (link->addressed) {
+		redis_link_connect(link);
+		return link;
+	}
+	redis_link_set_state(
+		link, REDIS_LINK_DOWN, "no Sentinel has said yet where the master is");
+	link->sentinel = redis_sentinel_new(loop,
+		&(struct redis_sentinel_config){.addresses = config->sentinels,
+			.count = config->sentinel_count,
+			.password = config->sentinel_password,
+			.master_name = config->master_name,
+			.answer_timeout_ms = config->command_timeout_ms,
+			.master = on_master,
+			.ctx = link});
+	if (!link->sentinel) {
+		redis_link_free(link);
+		return NULL;
+	}
 	return link;
 }
 
@@ -236,6 +283,7 @@ void redis_link_free(struct redis_link *link)
 		return;
 	context = link->context;
 	link->freed = true; /* from here nothing arms the timer, and changed is not called */
+	redis_sentinel_free(link->sentinel);
 	link->break_result = REDIS_RESULT_CLOSED;
 	link->context = NULL;
 	redis_link_set_state(link, REDIS_LINK_DOWN, "Redis at %s: closed", link->address_text);

@@ -4,7 +4,9 @@
  * to a master that takes it, loads the scripts, and only then takes commands. When it breaks for
  * any reason, each command that waits is called back with a named result, and the link connects
  * again, with a pause that doubles from backoff_min_ms to backoff_max_ms, for as long as it lives.
- * A deadline on the connect and on every command turns silence into a break; an idle link pings. */
+ * A deadline on the connect and on every command turns silence into a break; an idle link pings.
+ * Where Sentinels are named, they say who the master is (redis_sentinel.h): the link leaves a
+ * server at once that is it no more. */
 #ifndef SW_CONTROL_REDIS_REDIS_LINK_H
 #define SW_CONTROL_REDIS_REDIS_LINK_H
 
@@ -63,7 +65,9 @@ enum redis_link_state {
 		"a command got no answer within command_timeout_ms")                               \
 	X(PROTOCOL, "breaks_protocol", COUNTER_SUM,                                                \
 		"the server sent replies that no command asked for")                               \
-	X(LOST, "breaks_lost", COUNTER_SUM, "the server closed or reset the connection")
+	X(LOST, "breaks_lost", COUNTER_SUM, "the server closed or reset the connection")           \
+	X(SWITCHED, "breaks_switched", COUNTER_SUM,                                                \
+		"the Sentinels named another server as the master")
 // clang-format on
 
 #define REDIS_COUNTER_ENUM(id, name, kind, help) REDIS_C_##id,
@@ -71,6 +75,10 @@ enum redis_counter { REDIS_COUNTERS(REDIS_COUNTER_ENUM) REDIS_COUNTER_COUNT };
 
 struct redis_link_config {
 	const char *address;  /* see redis_address.h; copied, like the other texts */
+	/* Instead of address, if sentinel_count is not 0: see redis_sentinel.h. */
+	const char *const *sentinels;
+	uint32_t sentinel_count;
+	const char *master_name, *sentinel_password;
 	const char *password; /* "" or NULL: no AUTH */
 	uint32_t database;    /* 0: no SELECT */
 	uint32_t connect_timeout_ms, command_timeout_ms;
@@ -108,6 +116,10 @@ int redis_link_script(struct redis_link *link, enum redis_script script, redis_l
 
 /* Thread: the loop's. */
 bool redis_link_up(const struct redis_link *link);
+
+/* Any thread while the link lives. False when there are Sentinels, and none of them knows the master
+ * now: a failover would not be noticed. text as of redis_sentinel_text, "" without Sentinels. */
+bool redis_link_watched(struct redis_link *link, char *text, size_t text_bytes);
 
 /* Any thread while the link lives. Writes a sentence such as "connected to 127.0.0.1:6379" or
  * "connect to unix:/x failed: No such file or directory; trying again" and returns the state. */

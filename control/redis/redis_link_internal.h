@@ -9,6 +9,7 @@
 
 #include "control/redis/redis_address.h"
 #include "control/redis/redis_link.h"
+#include "control/redis/redis_sentinel.h"
 
 #define SHA_BYTES 41u
 
@@ -37,6 +38,8 @@ struct setup_step {
 struct redis_link {
 	uv_loop_t *loop;
 	uv_timer_t timer; /* the next thing that is due: retry, deadline or PING */
+	struct redis_sentinel *sentinel; /* NULL: the address is configured */
+	bool addressed;                  /* address is known */
 	struct redis_address address;
 	char *address_text, *password, database[12];
 	struct redis_link_config config;
