@@ -491,3 +491,15 @@ int sw_config_load(struct sw_config *config, const char *path, FILE *errors)
 	free(text);
 	return error;
 }
+
+const char *sw_config_address(const struct sw_config *config, char text[CONFIG_ADDRESS_BYTES])
+{
+	const char *port = config->ports[0].address;
+
+	if (config->node.address[0])
+		snprintf(text, CONFIG_ADDRESS_BYTES, "%s", config->node.address);
+	else
+		snprintf(text, CONFIG_ADDRESS_BYTES, "%.*s:%u", (int)strcspn(port, "/"), port,
+			config->dataplane.udp_port);
+	return text;
+}

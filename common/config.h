@@ -21,6 +21,7 @@
 #define CONFIG_SHARD_ANY        UINT32_MAX
 #define CONFIG_KEYS_MAX         4u /* ticket keys that are valid at once */
 #define CONFIG_COMMIT_LINKS_MAX 16u
+#define CONFIG_SENTINELS_MAX    8u
 #define CONFIG_TEXT_BYTES       128u
 #define CONFIG_PATH_BYTES       256u
 
@@ -66,9 +67,14 @@ struct config_ticket_key {
 	uint8_t public_key[32]; /* Ed25519, 64 hex digits in the file */
 };
 
+struct config_sentinel {
+	char address[64]; /* ip:port */
+};
+
 struct sw_config {
 	struct {
 		char name[64];
+		char address[64]; /* ip:port for clients; "": see sw_config_address */
 		uint32_t realm_id;
 		uint32_t stop_deadline_ms;
 	} node;
@@ -138,6 +144,9 @@ struct sw_config {
 	} party;
 	struct {
 		char address[CONFIG_PATH_BYTES]; /* ip:port or unix:/path */
+		struct config_sentinel sentinels[CONFIG_SENTINELS_MAX];
+		uint32_t sentinel_count; /* 0: there is only address */
+		char master_name[64], sentinel_password[CONFIG_TEXT_BYTES];
 		char password[CONFIG_TEXT_BYTES];
 		uint32_t database;
 		char prefix[32];
@@ -179,6 +188,11 @@ int sw_config_load(struct sw_config *config, const char *path, FILE *errors);
 
 /* The defaults alone, without a file: for tests and tools. */
 void sw_config_defaults(struct sw_config *config);
+
+/* Where clients reach this node, as ip:port: node.address, or what follows from the first port.
+ * Returns text. */
+#define CONFIG_ADDRESS_BYTES 80u
+const char *sw_config_address(const struct sw_config *config, char text[CONFIG_ADDRESS_BYTES]);
 
 /* Writes the reference page (Markdown) from the table. */
 void sw_config_reference(FILE *out);

@@ -221,6 +221,17 @@ static void check_capacity(const struct check *c)
 			config->admission.players_max, peers);
 }
 
+static void check_sentinels(const struct check *c)
+{
+	const struct sw_config *config = c->config;
+
+	if (config->redis.sentinel_count && !config->redis.master_name[0] &&
+		good(c, "redis.master_name", 0))
+		config_fault_add(c->faults, line_of(c, "redis.sentinels[].address", 0),
+			"redis.master_name: missing, but there are redis.sentinels, allowed is the "
+			"name that they watch the master under");
+}
+
 static void check_ops(const struct check *c)
 {
 	const struct sw_config *config = c->config;
@@ -241,6 +252,7 @@ void config_check(const struct sw_config *config, const struct config_lines *lin
 	check_instances(&c);
 	check_ticket_keys(&c);
 	check_capacity(&c);
+	check_sentinels(&c);
 	check_ops(&c);
 	/* A packet in fragments is held until it is whole; its answer is queued until it is
 	 * acknowledged. */

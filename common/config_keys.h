@@ -23,6 +23,7 @@
 	X(PREFIX, "an IPv4 address with its prefix length, such as 10.77.0.1/24")                  \
 	X(PREFIX6, "an IPv6 address with its prefix length, such as 2001:db8::1/64")               \
 	X(ENDPOINT, "an IPv4 address and port, such as 127.0.0.1:9100")                            \
+	X(ENDPOINT_OR_NONE, "an IPv4 address and port, such as 10.0.0.1:7777, or nothing")         \
 	X(ENDPOINT_OR_UNIX, "an IPv4 address and port, or unix:/path of a socket")                 \
 	X(HEX, "hexadecimal digits")                                                               \
 	X(LCORES, "a list of lcore numbers, such as [1, 2]")                                       \
@@ -57,7 +58,10 @@
 	X("admission.ticket_keys", admission.ticket_keys, admission.ticket_key_count, 1,           \
 		CONFIG_KEYS_MAX,                                                                   \
 		"Public keys of the login service; several are valid at once, so that keys can "   \
-		"rotate.")
+		"rotate.")                                                                         \
+	X("redis.sentinels", redis.sentinels, redis.sentinel_count, 0, CONFIG_SENTINELS_MAX,       \
+		"Redis Sentinels, which say who the master is and are followed at a failover; "    \
+		"with any of them redis.address is not used.")
 
 #define CONFIG_U32_MAX 4294967295u
 #define CONFIG_U64_MAX 18446744073709551615ull
@@ -69,6 +73,7 @@
 // clang-format off
 #define CONFIG_KEYS(X) \
 	X("node.name", node.name, NAME, 1, 63, "stormweir", "Name of the node in Redis, metrics and logs; unique in its cluster.") \
+	X("node.address", node.address, ENDPOINT_OR_NONE, 0, 63, "", "Where clients reach this node, which other nodes send them to; empty: the address of the first port, and dataplane.udp_port.") \
 	X("node.realm_id", node.realm_id, INTEGER, 1, 65535, "1", "Realm that this node serves; tickets for other realms are refused.") \
 	X("node.stop_deadline", node.stop_deadline_ms, DURATION_MS, 1000, 600000, "20s", "Longest time that a stop waits for the last saves.") \
 	\
@@ -168,6 +173,9 @@
 	X("party.share_range", party.share_range_m, LENGTH, 1, 1024, "40m", "Who is near. A kill counts for the quests of those members, too, whether its experience is shared or not.") \
 	\
 	X("redis.address", redis.address, ENDPOINT_OR_UNIX, 0, CONFIG_PATH_BYTES - 1, "127.0.0.1:6379", "Where Redis listens; an address, never a host name.") \
+	X("redis.sentinels[].address", redis.sentinels[0].address, ENDPOINT, 0, 63, NULL, "Where the Sentinel listens.") \
+	X("redis.master_name", redis.master_name, NAME, 0, 63, "", "Name of the master with the Sentinels; must be given with redis.sentinels.") \
+	X("redis.sentinel_password", redis.sentinel_password, TEXT, 0, CONFIG_TEXT_BYTES - 1, "", "Password for AUTH with the Sentinels; empty for none.") \
 	X("redis.password", redis.password, TEXT, 0, CONFIG_TEXT_BYTES - 1, "", "Password for AUTH; empty for none.") \
 	X("redis.database", redis.database, INTEGER, 0, 1023, "0", "Database number.") \
 	X("redis.prefix", redis.prefix, NAME, 0, 31, "sw", "First part of every key.") \

@@ -233,6 +233,9 @@ static bool text_check(const struct config_key *key, const char *text, char why[
 	case CONFIG_ENDPOINT:
 		return ipv4_read(text, ':', 1, 65535, &ip, &number) ||
 		       WRONG("%s is not one, allowed is %s", quoted, allowed);
+	case CONFIG_ENDPOINT_OR_NONE:
+		return !*text || ipv4_read(text, ':', 1, 65535, &ip, &number) ||
+		       WRONG("%s is not one, allowed is %s", quoted, allowed);
 	case CONFIG_ENDPOINT_OR_UNIX:
 		return is_unix(text) || ipv4_read(text, ':', 1, 65535, &ip, &number) ||
 		       WRONG("%s is not one, allowed is %s", quoted, allowed);

@@ -39,6 +39,8 @@ enum lane_side { LANE_SHARD = 1, LANE_CONTROL = 2 };
 	X(MSG_POSITION_SAVE, LANE_ASYNC, LANE_SHARD, MSG_NONE)                                     \
 	X(MSG_CHARACTER_LOAD, LANE_SYNC, LANE_CONTROL, MSG_CHARACTER_LOADED)                       \
 	X(MSG_WORLD_FLUSH, LANE_SYNC, LANE_CONTROL, MSG_WORLD_FLUSHED)                             \
+	X(MSG_CHARACTER_SETTLE, LANE_SYNC, LANE_CONTROL, MSG_CHARACTER_SETTLED)                    \
+	X(MSG_NODES_QUERY, LANE_QUERY, LANE_CONTROL, MSG_NODES)                                    \
 	X(MSG_WRITES_QUERY, LANE_QUERY, LANE_CONTROL, MSG_WRITES_RESULT)                           \
 	X(MSG_AUDIT, LANE_ASYNC, LANE_CONTROL, MSG_NONE)                                           \
 	X(MSG_PARTY_SAVE, LANE_ASYNC, LANE_CONTROL, MSG_NONE)                                      \

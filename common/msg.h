@@ -111,6 +111,16 @@ enum msg_type {
 	/* world to control. payload: msg_writes_result */
 	MSG_WRITES_RESULT,
 
+	/* control to world: answer when every save and commit of the character that this node took
+	 * is in PostgreSQL. payload: msg_character_settle */
+	MSG_CHARACTER_SETTLE,
+	/* world to control. payload: msg_character_settled */
+	MSG_CHARACTER_SETTLED,
+	/* control to world: which nodes have written down that they live, of late. No payload */
+	MSG_NODES_QUERY,
+	/* world to control. payload: msg_nodes and its names */
+	MSG_NODES,
+
 	/* any hot thread to the log thread. payload: msg_log_event */
 	MSG_LOG_EVENT,
 
@@ -418,6 +428,27 @@ struct msg_audit {
 	char kind[16]; /* "command" */
 };
 #define AUDIT_TEXT_BYTES 1024u
+
+struct msg_character_settle {
+	uint64_t session, character_id; /* come back in the answer */
+	uint32_t realm_id, pad;
+};
+
+struct msg_character_settled {
+	uint64_t session, character_id;
+	uint32_t settled; /* 0: not, in good time */
+	uint32_t pad;
+};
+
+#define NODE_NAME_BYTES 64u /* with the ending NUL */
+#define NODES_MAX       120u
+
+/* count names of NODE_NAME_BYTES follow. */
+struct msg_nodes {
+	uint32_t known; /* 0: PostgreSQL did not answer */
+	uint32_t count;
+};
+_Static_assert(sizeof(struct msg_nodes) + NODES_MAX * NODE_NAME_BYTES <= MSG_PAYLOAD_MAX, "fits");
 
 struct msg_writes_query {
 	uint64_t request; /* comes back in the answer */

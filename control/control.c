@@ -31,8 +31,13 @@ static void on_stop(uv_async_t *async)
 static void *thread_main(void *arg)
 {
 	struct ctl *ctl = arg;
+	const char *sentinels[CONFIG_SENTINELS_MAX];
 	const struct redis_link_config config = {
 		.address = ctl->config->redis.address,
+		.sentinels = sentinels,
+		.sentinel_count = ctl->config->redis.sentinel_count,
+		.sentinel_password = ctl->config->redis.sentinel_password,
+		.master_name = ctl->config->redis.master_name,
 		.password = ctl->config->redis.password,
 		.database = ctl->config->redis.database,
 		.connect_timeout_ms = ctl->config->redis.connect_timeout_ms,
@@ -42,11 +47,19 @@ static void *thread_main(void *arg)
 	};
 
 	pthread_setname_np(pthread_self(), "control");
+	for (uint32_t i = 0; i < config.sentinel_count; i++)
+		sentinels[i] = ctl->config->redis.sentinels[i].address;
 	ctl->redis = redis_link_new(&ctl->loop, &config);
 	ctl->keys =
 		ctl->redis ? redis_keys_new(ctl->config, ctl->redis, ctl->boot_id, ctl_claimed, ctl)
 			   : NULL;
 	if (ctl->keys) {
+		struct presence_ops ops = ctl_presence_ops;
+
+		ops.ctx = ctl;
+		ctl->presence = presence_new(ctl->config, ctl->redis, ctl->boot_id, &ops);
+	}
+	if (ctl->presence) {
 		struct party_ops ops = ctl_party_ops;
 
 		ops.ctx = ctl;
@@ -184,7 +197,7 @@ struct ctl *ctl_start(const struct sw_config *config, const struct ctl_links *li
 	sigset_t all, before;
 	struct adm_secrets secrets;
 	struct ctl *ctl;
-	char text[256];
+	char text[256], watch[256] = "";
 	bool built;
 	int rc;
 
@@ -239,16 +252,19 @@ struct ctl *ctl_start(const struct sw_config *config, const struct ctl_links *li
 	uv_async_send(&ctl->stop_async);
 	pthread_join(ctl->thread, NULL);
 	ctl->joined = true;
-	if (ctl->redis)
+	snprintf(text, sizeof(text), "out of memory");
+	if (ctl->redis) {
 		redis_link_health(ctl->redis, text, sizeof(text));
-	else
-		snprintf(text, sizeof(text), "out of memory");
+		redis_link_watched(ctl->redis, watch, sizeof(watch));
+	}
 	fprintf(errors,
-		"control: %s\n"
+		"control: %s%s%s\n"
 		"  Redis did not answer within %u ms (redis.connect_timeout). Check that it runs "
 		"and\n"
-		"  that redis.address, redis.password and redis.database are right.\n",
-		text, config->redis.connect_timeout_ms);
+		"  that redis.address (or redis.sentinels and redis.master_name), redis.password "
+		"and\n"
+		"  redis.database are right.\n",
+		text, *watch ? "; " : "", watch, config->redis.connect_timeout_ms);
 	ctl_free(ctl);
 	return NULL;
 }
@@ -287,6 +303,7 @@ void ctl_free(struct ctl *ctl)
 	uv_run(&ctl->loop, UV_RUN_DEFAULT);
 	CHECK(!uv_loop_close(&ctl->loop));
 	party_free(ctl->party);
+	presence_free(ctl->presence);
 	redis_keys_free(ctl->keys);
 	adm_free(ctl->adm);
 	director_free(ctl->director);

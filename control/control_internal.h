@@ -15,6 +15,7 @@
 #include "control/orders.h"
 #include "control/outbox.h"
 #include "control/party/party.h"
+#include "control/presence.h"
 #include "control/redis/redis_link.h"
 #include "control/redis_keys.h"
 #include "control/verifier.h"
@@ -59,6 +60,7 @@ struct ctl {
 	struct orders_table orders;
 	struct redis_link *redis;
 	struct redis_keys *keys;
+	struct presence *presence;
 	struct party *party;
 	uint64_t redis_up_ns;    /* presence said before is said again */
 	struct outbox *outboxes; /* dataplane[workers], shards[shards], world */
@@ -88,6 +90,7 @@ struct ctl {
 extern const struct adm_ops ctl_adm_ops;           /* with ctx to be set to the ctl */
 extern const struct director_ops ctl_director_ops; /* likewise */
 extern const struct party_ops ctl_party_ops;       /* likewise */
+extern const struct presence_ops ctl_presence_ops; /* likewise */
 void ctl_built(void *ctx, uint32_t id, bool good);
 /* Through the outbox of a ring; what finds no place there is counted and said. */
 void ctl_push(struct ctl *ctl, struct outbox *outbox, const struct msg *message);

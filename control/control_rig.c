@@ -47,6 +47,8 @@ void rig_init(struct rig *rig, uint32_t to_dataplane_slots)
 	redis_fixture_init(&rig->server);
 	strcpy(rig->config.node.name, "node-1");
 	rig->config.node.realm_id = 1;
+	strcpy(rig->config.ports[0].address, "10.0.0.9/24");
+	rig->config.dataplane.udp_port = 7777;
 	rig->config.node.stop_deadline_ms = 5000;
 	rig->config.enet.peers_max = 4096;
 	rig->config.admission.players_max = 100;
@@ -213,6 +215,22 @@ void rig_left(struct rig *rig, uint64_t session)
 	const struct msg_player_left body = {.session = session};
 
 	rig_push(rig->links.from_shard[0], MSG_PLAYER_LEFT, 0, &body, sizeof(body), 0);
+}
+
+void rig_say_settled(struct rig *rig, const struct msg *asked)
+{
+	struct msg_character_settle settle;
+	struct msg_character_settled body = {.settled = 1};
+
+	memcpy(&settle, msg_payload(asked), sizeof(settle));
+	body.session = settle.session;
+	body.character_id = settle.character_id;
+	rig_push(rig->links.from_world, MSG_CHARACTER_SETTLED, 0, &body, sizeof(body), 0);
+}
+
+void rig_settled(struct rig *rig)
+{
+	rig_say_settled(rig, rig_expect(rig->links.to_world, MSG_CHARACTER_SETTLE));
 }
 
 /* The next disconnect; its reason. */

@@ -46,6 +46,9 @@ uint32_t rig_disconnected(struct rig *rig);
 /* The world and the shard answer well. Returns the session. */
 uint64_t rig_let_in(struct rig *rig);
 void rig_left(struct rig *rig, uint64_t session);
+/* The world is asked whether all of who left is kept, and says so. */
+void rig_settled(struct rig *rig);
+void rig_say_settled(struct rig *rig, const struct msg *asked);
 
 /* Redis, asked. */
 redisReply *rig_ask(struct rig *rig, const char *command);

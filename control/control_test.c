@@ -189,14 +189,19 @@ static void test_login(void **state)
 	(void)state;
 	rig_init(&rig, 4096);
 	rig_start(&rig);
-	rig_until(&rig, "GET t{node}:node-1", "\"players\":0", 0);
+	rig_until(&rig, "HGET t{gate}:n:node-1 room", "100", 0);
+	rig_until(&rig, "HGET t{gate}:n:node-1 maps", "meadow=4096", 0);
+	rig_until(&rig, "HGET t{gate}:n:node-1 address", "10.0.0.9:7777", 0);
+	rig_until(&rig, "SMEMBERS t{gate}:nodes", NULL, REDIS_REPLY_ARRAY);
 	rig_say_hello(&rig, peer, &ticket);
 	session = rig_let_in(&rig);
-	rig_until(&rig, "GET t{node}:node-1", "\"players\":1", 0);
-	rig_until(&rig, "GET t{node}:node-1", "\"state\":\"ready\"", 0);
-	rig_until(&rig, "HGET t{presence}:1:7 node", "node-1", 0);
-	rig_until(&rig, "HGET t{presence}:1:7 generation", "42", 0);
-	rig_until(&rig, "PTTL t{presence}:1:7", NULL, REDIS_REPLY_INTEGER);
+	rig_until(&rig, "HGET t{gate}:n:node-1 players", "1", 0);
+	rig_until(&rig, "HGET t{gate}:n:node-1 room", "99", 0);
+	rig_until(&rig, "HGET t{gate}:n:node-1 admitted", "1", 0);
+	rig_until(&rig, "HGET t{gate}:n:node-1 state", "ready", 0);
+	rig_until(&rig, "HGET t{presence}:at:1:7 node", "node-1", 0);
+	rig_until(&rig, "HGET t{presence}:at:1:7 generation", "42", 0);
+	rig_until(&rig, "PTTL t{presence}:at:1:7", NULL, REDIS_REPLY_INTEGER);
 
 	/* The same ticket again, of another peer. */
 	rig_say_hello(&rig, handle_make(0, 1, 6), &ticket);
@@ -205,9 +210,14 @@ static void test_login(void **state)
 	rig_gone(&rig, peer);
 	rig_expect(rig.links.to_shard[0], MSG_PLAYER_REMOVE);
 	rig_left(&rig, session);
-	rig_until(&rig, "HGETALL t{presence}:1:7", NULL, REDIS_REPLY_ARRAY);
-	rig_until(&rig, "HGET t{presence}:1:7 node", NULL, REDIS_REPLY_NIL);
-	rig_until(&rig, "GET t{node}:node-1", "\"players\":0", 0);
+	/* It is the node's until what it did is kept. */
+	rig_until(&rig, "HGET t{gate}:n:node-1 players", "0", 0);
+	rig_until(&rig, "HGET t{presence}:at:1:7 node", "node-1", 0);
+	rig_settled(&rig);
+	rig_until(&rig, "HGET t{presence}:at:1:7 node", NULL, REDIS_REPLY_NIL);
+	/* A shard that stands still takes nobody. */
+	atomic_store(&rig.last_tick_ns, mono_ns() - 5 * NS_PER_S);
+	rig_until(&rig, "HGET t{gate}:n:node-1 room", "0", 0);
 	rig_stop(&rig, 0);
 	rig_fini(&rig);
 }
@@ -223,7 +233,7 @@ static void test_redis_gone_and_back(void **state)
 	rig_start(&rig);
 	rig_say_hello(&rig, handle_make(0, 1, 1), &ticket);
 	session = rig_let_in(&rig);
-	rig_until(&rig, "HGET t{presence}:1:7 node", "node-1", 0);
+	rig_until(&rig, "HGET t{presence}:at:1:7 node", "node-1", 0);
 	redis_fixture_kill(&rig.server);
 	/* Nobody is let in unchecked; the one who is in plays on. */
 	rig_say_hello(&rig, handle_make(0, 1, 2), &other);
@@ -231,8 +241,8 @@ static void test_redis_gone_and_back(void **state)
 	rig_gone(&rig, handle_make(0, 1, 2));
 	/* Back, and empty: what should be there is said again. */
 	redis_fixture_start(&rig.server, NULL, NULL);
-	rig_until(&rig, "HGET t{presence}:1:7 node", "node-1", 0);
-	rig_until(&rig, "GET t{node}:node-1", "\"players\":1", 0);
+	rig_until(&rig, "HGET t{presence}:at:1:7 node", "node-1", 0);
+	rig_until(&rig, "HGET t{gate}:n:node-1 players", "1", 0);
 	other = rig_ticket(8);
 	rig_say_hello(&rig, handle_make(0, 1, 3), &other);
 	rig_let_in(&rig);
@@ -266,14 +276,14 @@ static void test_same_name(void **state)
 	assert_int_equal(sw_log_open(path, "warn"), 0);
 	rig_init(&rig, 4096);
 	rig_start(&rig);
-	rig_until(&rig, "GET t{node}:node-1", "\"state\":\"ready\"", 0);
+	rig_until(&rig, "HGET t{gate}:n:node-1 state", "ready", 0);
 	rig_stop(&rig, 0);
 	ctl_free(rig.ctl);
-	rig_until(&rig, "GET t{node}:node-1", "\"state\":\"stopped\"", 0);
+	rig_until(&rig, "HGET t{gate}:n:node-1 state", "stopped", 0);
 	rig.ctl = ctl_start(&rig.config, &rig.links, stderr);
 	assert_non_null(rig.ctl);
-	rig_until(&rig, "GET t{node}:node-1", "\"state\":\"ready\"", 0);
-	freeReplyObject(rig_ask(&rig, "SET t{node}:node-1 {\"boot\":\"0\",\"state\":\"ready\"}"));
+	rig_until(&rig, "HGET t{gate}:n:node-1 state", "ready", 0);
+	freeReplyObject(rig_ask(&rig, "HSET t{gate}:n:node-1 boot 0 state ready"));
 	for (int i = 0; i < 5000 && !lines_with(file, says); i++)
 		rig_nap();
 	rig_stop(&rig, 0);
@@ -374,6 +384,10 @@ static void storm_load(struct rig *rig, const struct msg *message)
 
 	if (message->type == MSG_PARTY_RESTORE)
 		return; /* parties are not what this is about */
+	if (message->type == MSG_CHARACTER_SETTLE) {
+		rig_say_settled(rig, message);
+		return;
+	}
 	assert_int_equal(message->type, MSG_CHARACTER_LOAD);
 	rig_push(rig->links.from_world, MSG_CHARACTER_LOADED, 0, &loaded, sizeof(loaded), 0);
 }
@@ -449,25 +463,15 @@ static void test_storm(void **state)
 	for (uint32_t i = 0; i < STORM; i++)
 		if (!storm.ended[i])
 			rig_gone(&rig, handle_make(0, 1, i));
-	while (take_all(rig.links.to_shard[0], &rig, storm_shard) || mono_ns() < until_ns) {
-		redisReply *reply = rig_ask(&rig, "GET t{node}:node-1");
-		bool empty = reply->str && strstr(reply->str, "\"sessions\":0,");
-
-		freeReplyObject(reply);
-		if (empty)
-			break;
-		rig_nap();
-	}
-	rig_until(&rig, "GET t{node}:node-1", "\"sessions\":0,\"players\":0,\"places\":0", 0);
-	for (int i = 0; i < 5000; i++) {
-		redisReply *reply = rig_ask(&rig, "KEYS t{presence}*");
+	while (present && mono_ns() < until_ns) {
+		redisReply *reply = rig_ask(&rig, "KEYS t{presence}:at:*");
 
 		present = reply->elements;
 		freeReplyObject(reply);
-		if (!present)
-			break;
-		rig_nap();
+		storm_pump(&rig);
 	}
+	rig_until(&rig, "HGET t{gate}:n:node-1 sessions", "0", 0);
+	rig_until(&rig, "HGET t{gate}:n:node-1 places", "0", 0);
 	assert_int_equal(present, 0);
 	rig_stop(&rig, 0);
 	rig_fini(&rig);

@@ -12,7 +12,9 @@
 #define BURSTS_MAX 8u
 /* Rounds without a message until the timer slows down. */
 #define IDLE_ROUNDS      200u
-#define PRESENCE_BATCHES 16u
+/* Presences said at once. Those that are due in a second are fewer, by far; after Redis was away,
+ * all of them are due: 100,000 fit. */
+#define PRESENCE_BATCHES 1600u
 /* Longest wait, at the very end, for a full ring to take the last goodbyes. */
 #define FINISH_MS 200u
 
@@ -78,11 +80,16 @@ static void verify(
 	verifier_ask(((struct ctl *)ctx)->verifier, session, ticket, bytes, wall_s);
 }
 
+static int seek(void *ctx, uint64_t session, uint64_t character_id, bool in_any_case)
+{
+	return presence_seek(((struct ctl *)ctx)->presence, session, character_id, in_any_case);
+}
+
 static void arrived(void *ctx, const struct adm_presence *presence)
 {
 	struct ctl *ctl = ctx;
 
-	redis_keys_presence_put(ctl->keys, presence);
+	presence_put(ctl->presence, presence);
 	party_here(ctl->party, presence->character_id);
 }
 
@@ -90,8 +97,59 @@ static void departed(void *ctx, const struct adm_presence *presence)
 {
 	struct ctl *ctl = ctx;
 
-	redis_keys_presence_drop(ctl->keys, presence);
 	party_away(ctl->party, presence->character_id, presence->generation);
+}
+
+/* The world answers when what the character did here is in PostgreSQL. */
+static void settle(struct ctl *ctl, uint64_t session, uint64_t character_id)
+{
+	const struct msg_character_settle body = {.session = session,
+		.character_id = character_id,
+		.realm_id = ctl->config->node.realm_id};
+	struct msg message;
+
+	memset(&message, 0, sizeof(message));
+	memcpy(msg_begin(&message, MSG_CHARACTER_SETTLE, HANDLE_NONE, sizeof(body)), &body,
+		sizeof(body));
+	message.subject = session;
+	ctl_push(ctl, ctl_world_outbox(ctl), &message);
+}
+
+static void vacated(void *ctx, const struct adm_presence *presence, bool played)
+{
+	struct ctl *ctl = ctx;
+
+	if (played)
+		settle(ctl, presence->session, presence->character_id);
+	else
+		presence_drop(ctl->presence, presence);
+}
+
+/* Not settled in time: it stays reserved until it expires, or another node asks for it. */
+static void on_settled(struct ctl *ctl, const struct msg *message)
+{
+	struct msg_character_settled body;
+
+	if (message->payload_bytes != sizeof(body))
+		return;
+	memcpy(&body, msg_payload(message), sizeof(body));
+	if (body.settled)
+		presence_drop(ctl->presence,
+			&(struct adm_presence){
+				.session = body.session, .character_id = body.character_id});
+}
+
+static bool sought(void *ctx, uint64_t session, enum adm_sought said)
+{
+	return adm_sought(((struct ctl *)ctx)->adm, session, said, mono_ns());
+}
+
+static void oust(void *ctx, uint64_t session, uint64_t character_id)
+{
+	struct ctl *ctl = ctx;
+
+	if (!adm_oust(ctl->adm, session, character_id, mono_ns()))
+		settle(ctl, session, character_id);
 }
 
 static bool find_player(void *ctx, uint64_t character_id, struct party_seat *out)
@@ -131,6 +189,28 @@ bool ctl_claimed(void *ctx, uint64_t session, enum adm_claim said)
 	return adm_claimed(((struct ctl *)ctx)->adm, session, said, mono_ns());
 }
 
+static void say_presence(struct ctl *ctl, uint64_t now_ns)
+{
+	uint64_t before_ns = now_ns - PRESENCE_REFRESH_MS * NS_PER_MS;
+	struct adm_presence due[64];
+	uint32_t count;
+
+	/* Redis may have come back empty: then what was said before counts as not said. */
+	if (now_ns < PRESENCE_REFRESH_MS * NS_PER_MS || before_ns < ctl->redis_up_ns)
+		before_ns = ctl->redis_up_ns;
+	for (uint32_t batch = 0; batch < PRESENCE_BATCHES; batch++) {
+		count = adm_presence_due(
+			ctl->adm, now_ns, before_ns, due, sizeof(due) / sizeof(due[0]));
+		for (uint32_t i = 0; i < count; i++) {
+			presence_put(ctl->presence, &due[i]);
+			party_here(ctl->party, due[i].character_id);
+		}
+		if (count < sizeof(due) / sizeof(due[0]))
+			break;
+	}
+	presence_flush(ctl->presence);
+}
+
 void ctl_redis_changed(void *ctx, enum redis_link_state state, const char *sentence)
 {
 	struct ctl *ctl = ctx;
@@ -152,6 +232,8 @@ void ctl_redis_changed(void *ctx, enum redis_link_state state, const char *sente
 	ctl->redis_was_up = true;
 	pthread_cond_broadcast(&ctl->changed);
 	pthread_mutex_unlock(&ctl->lock);
+	/* Whoever finds this node's beat finds its players too, also where Redis was emptied. */
+	say_presence(ctl, mono_ns());
 	ctl_beat(ctl, mono_ns());
 	redis_keys_check_server(ctl->keys);
 }
@@ -310,6 +392,8 @@ static uint32_t drain(struct ctl *ctl, struct msg_ring *ring, enum source source
 				on_world_flushed(ctl, message);
 			else if (message->type == MSG_WRITES_RESULT)
 				orders_writes(ctl, message);
+			else if (message->type == MSG_CHARACTER_SETTLED)
+				on_settled(ctl, message);
 			else if (message->type == MSG_PARTY_RESTORED)
 				party_from_world(ctl->party, message, now_ns);
 			else
@@ -366,7 +450,8 @@ void ctl_on_drain(uv_timer_t *timer)
 		tell_node_state(ctl);
 		ctl->ticked_ns = now_ns;
 	}
-	redis_keys_flush(ctl->keys);
+	presence_tick(ctl->presence, now_ns);
+	presence_flush(ctl->presence);
 	party_tick(ctl->party, now_ns);
 	busy = flush_outboxes(ctl, &crowded) || messages;
 	counter_add(&ctl->counters[CTL_C_ROUNDS], 1);
@@ -385,27 +470,11 @@ void ctl_on_drain(uv_timer_t *timer)
 void ctl_on_heartbeat(uv_timer_t *timer)
 {
 	struct ctl *ctl = timer->data;
-	uint64_t now_ns = mono_ns(), before_ns = now_ns - KEYS_PRESENCE_REFRESH_MS * NS_PER_MS;
-	struct adm_presence due[64];
-	uint32_t count;
+	uint64_t now_ns = mono_ns();
 
+	if (ctl->redis_up_ns)
+		say_presence(ctl, now_ns);
 	ctl_beat(ctl, now_ns);
-	if (!ctl->redis_up_ns)
-		return;
-	/* Redis may have come back empty: then what was said before counts as not said. */
-	if (now_ns < KEYS_PRESENCE_REFRESH_MS * NS_PER_MS || before_ns < ctl->redis_up_ns)
-		before_ns = ctl->redis_up_ns;
-	for (uint32_t batch = 0; batch < PRESENCE_BATCHES; batch++) {
-		count = adm_presence_due(
-			ctl->adm, now_ns, before_ns, due, sizeof(due) / sizeof(due[0]));
-		for (uint32_t i = 0; i < count; i++) {
-			redis_keys_presence_put(ctl->keys, &due[i]);
-			party_here(ctl->party, due[i].character_id);
-		}
-		if (count < sizeof(due) / sizeof(due[0]))
-			break;
-	}
-	redis_keys_flush(ctl->keys);
 }
 
 const struct adm_ops ctl_adm_ops = {.to_dataplane = to_dataplane,
@@ -415,9 +484,13 @@ const struct adm_ops ctl_adm_ops = {.to_dataplane = to_dataplane,
 	.release = release,
 	.spend = spend,
 	.verify = verify,
+	.seek = seek,
 	.arrived = arrived,
-	.departed = departed};
+	.departed = departed,
+	.vacated = vacated};
 
 const struct director_ops ctl_director_ops = {NULL, build, to_shard, load, orders_opened};
 
 const struct party_ops ctl_party_ops = {NULL, to_shard, to_world, find_player};
+
+const struct presence_ops ctl_presence_ops = {NULL, sought, oust};

@@ -12,7 +12,6 @@
 #include "common/log.h"
 #include "control/redis/redis_link.h"
 
-#define BATCH     128u
 #define KEY_BYTES 128u
 
 struct redis_keys {
@@ -22,8 +21,6 @@ struct redis_keys {
 	char boot_text[17];
 	bool (*claimed)(void *ctx, uint64_t session, enum adm_claim claim);
 	void *ctx;
-	struct adm_presence puts[BATCH], drops[BATCH];
-	uint32_t put_count, drop_count;
 	bool name_warned, server_warned;
 	_Atomic bool refused; /* the last heartbeat; control writes, operations reads */
 };
@@ -144,61 +141,6 @@ void redis_keys_spend(
 		(const char *[]){"SET", key, "spent", "EX", seconds}, NULL);
 }
 
-/* ---- presence ---- */
-
-/* Keys first, then common[common_count], then session and generation of each. */
-static void presence_send(struct redis_keys *keys, enum redis_script script,
-	const struct adm_presence *entries, uint32_t count, const char *const *common,
-	uint32_t common_count)
-{
-	static _Thread_local char key[BATCH][KEY_BYTES], session[BATCH][24], generation[BATCH][24];
-	const char *argv[BATCH * 3 + 2];
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; i < count; i++) {
-		snprintf(key[i], KEY_BYTES, "%s{presence}:%u:%" PRIu64, keys->config->redis.prefix,
-			keys->config->node.realm_id, entries[i].character_id);
-		snprintf(session[i], sizeof(session[i]), "%" PRIx64, entries[i].session);
-		snprintf(generation[i], sizeof(generation[i]), "%" PRIu64, entries[i].generation);
-		argv[n++] = key[i];
-	}
-	for (uint32_t i = 0; i < common_count; i++)
-		argv[n++] = common[i];
-	for (uint32_t i = 0; i < count; i++) {
-		argv[n++] = session[i];
-		argv[n++] = generation[i];
-	}
-	redis_link_script(keys->link, script, on_nothing, NULL, (int)count, (int)n, argv, NULL);
-}
-
-void redis_keys_flush(struct redis_keys *keys)
-{
-	char expire_ms[16];
-
-	snprintf(expire_ms, sizeof(expire_ms), "%u", KEYS_PRESENCE_MS);
-	if (keys->put_count && redis_link_up(keys->link))
-		presence_send(keys, REDIS_SCRIPT_PRESENCE_PUT, keys->puts, keys->put_count,
-			(const char *[]){keys->config->node.name, expire_ms}, 2);
-	if (keys->drop_count && redis_link_up(keys->link))
-		presence_send(keys, REDIS_SCRIPT_PRESENCE_DROP, keys->drops, keys->drop_count,
-			(const char *[]){keys->config->node.name}, 1);
-	keys->put_count = keys->drop_count = 0;
-}
-
-void redis_keys_presence_put(struct redis_keys *keys, const struct adm_presence *presence)
-{
-	if (keys->put_count == BATCH)
-		redis_keys_flush(keys);
-	keys->puts[keys->put_count++] = *presence;
-}
-
-void redis_keys_presence_drop(struct redis_keys *keys, const struct adm_presence *presence)
-{
-	if (keys->drop_count == BATCH)
-		redis_keys_flush(keys);
-	keys->drops[keys->drop_count++] = *presence;
-}
-
 /* ---- the server's own settings ---- */
 
 /* Whether the line "name:value" of INFO has that value. */
@@ -224,6 +166,10 @@ static void on_info(void *ctx, enum redis_result result, const struct redisReply
 		sw_log(SW_LOG_WARN, "control",
 			"Redis forgets used tickets when its memory is short: set maxmemory-policy "
 			"noeviction");
+	if (keys->config->redis.sentinel_count && !strstr(reply->str, "\nmin_slaves_good_slaves:"))
+		sw_log(SW_LOG_WARN, "control",
+			"a Redis master that its Sentinels have given up takes writes that are "
+			"lost: set min-replicas-to-write 1");
 	keys->server_warned = true; /* once a process is enough */
 }
 
@@ -234,11 +180,18 @@ void redis_keys_check_server(struct redis_keys *keys)
 
 /* ---- heartbeat ---- */
 
-/* The reply is the beat before this one. */
+static const char *text_at(const struct redisReply *reply, size_t i)
+{
+	if (reply->type != REDIS_REPLY_ARRAY || i >= reply->elements ||
+		reply->element[i]->type != REDIS_REPLY_STRING)
+		return "";
+	return reply->element[i]->str;
+}
+
+/* The reply is of the beat before this one: boot and state. */
 static void on_heartbeat(void *ctx, enum redis_result result, const struct redisReply *reply)
 {
 	struct redis_keys *keys = ctx;
-	const char *before;
 	bool other;
 
 	if (result == REDIS_RESULT_ERROR && !atomic_exchange(&keys->refused, true))
@@ -250,9 +203,9 @@ static void on_heartbeat(void *ctx, enum redis_result result, const struct redis
 		return;
 	if (atomic_exchange(&keys->refused, false))
 		sw_log(SW_LOG_INFO, "control", "Redis takes writes again");
-	before = reply->type == REDIS_REPLY_STRING ? reply->str : keys->boot_text;
 	/* The last beat of a clean stop is still there when a node is restarted at once. */
-	other = !strstr(before, keys->boot_text) && !strstr(before, KEYS_STATE_STOPPED);
+	other = *text_at(reply, 0) && strcmp(text_at(reply, 0), keys->boot_text) != 0 &&
+		strcmp(text_at(reply, 1), "stopped") != 0;
 	if (other && !keys->name_warned)
 		sw_log(SW_LOG_WARN, "control",
 			"another process reports as node \"%s\": one that was killed a moment ago, "
@@ -267,13 +220,29 @@ bool redis_keys_refused(const struct redis_keys *keys)
 	return atomic_load(&keys->refused);
 }
 
-void redis_keys_heartbeat(struct redis_keys *keys, const char *json)
+void redis_keys_heartbeat(struct redis_keys *keys, const struct keys_beat *beat)
 {
-	char key[KEY_BYTES], expire_ms[16];
+	const char *prefix = keys->config->redis.prefix, *name = keys->config->node.name;
+	char key[KEY_BYTES], nodes[KEY_BYTES], epoch[KEY_BYTES], expire_ms[16];
+	char uptime[24], sessions[24], players[24], places[24], most[16], room[24], admitted[24];
 
-	snprintf(key, sizeof(key), "%s{node}:%s", keys->config->redis.prefix,
-		keys->config->node.name);
+	snprintf(key, sizeof(key), "%s{gate}:n:%s", prefix, name);
+	snprintf(nodes, sizeof(nodes), "%s{gate}:nodes", prefix);
+	snprintf(epoch, sizeof(epoch), "%s{gate}:epoch", prefix);
 	snprintf(expire_ms, sizeof(expire_ms), "%u", keys->config->redis.heartbeat_expire_ms);
-	redis_link_command(keys->link, on_heartbeat, keys, 6,
-		(const char *[]){"SET", key, json, "PX", expire_ms, "GET"}, NULL);
+	snprintf(uptime, sizeof(uptime), "%" PRIu64, beat->uptime_s);
+	snprintf(sessions, sizeof(sessions), "%" PRIu64, beat->sessions);
+	snprintf(players, sizeof(players), "%" PRIu64, beat->players);
+	snprintf(places, sizeof(places), "%" PRIu64, beat->places);
+	snprintf(most, sizeof(most), "%u", beat->players_max);
+	snprintf(room, sizeof(room), "%" PRIu64, beat->room);
+	snprintf(admitted, sizeof(admitted), "%" PRIu64, beat->admitted);
+	const char *const argv[] = {key, nodes, epoch, name, expire_ms, "boot", keys->boot_text,
+		"address", beat->address, "state", beat->stopped ? "stopped" : beat->state,
+		"uptime_s", uptime, "sessions", sessions, "players", players, "places", places,
+		"players_max", most, "room", room, "maps", beat->maps, "shard_age_ms",
+		beat->shard_age_ms, "admitted", admitted};
+
+	redis_link_script(keys->link, REDIS_SCRIPT_NODE_BEAT, on_heartbeat, keys, 3,
+		(int)(sizeof(argv) / sizeof(argv[0])), argv, NULL);
 }

@@ -1,9 +1,11 @@
-/* redis_keys: what the control thread keeps in Redis: the single use of tickets, presence, and the
- * node's heartbeat. Keys that change together share a hash tag, for Redis Cluster.
+/* redis_keys: what the control thread keeps in Redis beside presence (presence.h): the single use of
+ * tickets, and the node's heartbeat. Keys that change together share a hash tag, for Redis Cluster.
  *
- *   <prefix>{ticket}:<nonce, hex>           <boot>:<session>, while the ticket or pass is valid
- *   <prefix>{presence}:<realm>:<character>  hash: node, session, generation; KEYS_PRESENCE_MS
- *   <prefix>{node}:<name>                   JSON, redis.heartbeat_expire
+ *   <prefix>{ticket}:<nonce, hex>   <boot>:<session>, while the ticket or pass is valid
+ *   <prefix>{gate}:n:<node>         hash of struct keys_beat, with at_us by Redis's clock and epoch,
+ *                                   <prefix>{gate}:epoch as it was then; redis.heartbeat_expire:
+ *                                   a node without it is unknown, and gets nobody
+ *   <prefix>{gate}:nodes            set of the names that ever beat since Redis was empty
  *
  * Thread: the control loop. */
 #ifndef SW_CONTROL_REDIS_KEYS_H
@@ -15,11 +17,18 @@
 #include "common/config.h"
 #include "control/admission/admission.h"
 
-#define KEYS_PRESENCE_MS         90000u
-#define KEYS_PRESENCE_REFRESH_MS 30000u
-
-/* In the beat that is a node's last word: whoever beats next under its name is no second one. */
-#define KEYS_STATE_STOPPED "\"state\":\"stopped\""
+struct keys_beat {
+	const char *address;      /* ip:port for clients */
+	const char *state;        /* of CTL_STATES */
+	bool stopped;             /* its last word: whoever beats next under its name is no second one */
+	uint64_t uptime_s;
+	uint64_t sessions, players, places;
+	uint32_t players_max;
+	uint64_t room;            /* how many it takes now, logins under way counted; 0: none */
+	const char *maps;         /* "meadow=120,cave=80": the room on each */
+	const char *shard_age_ms; /* since the last tick of each shard, "12,7"; -: unknown */
+	uint64_t admitted;        /* since it started */
+};
 
 struct redis_link;
 struct redis_keys;
@@ -45,16 +54,9 @@ void redis_keys_release(
 void redis_keys_spend(
 	struct redis_keys *keys, const uint8_t nonce[PASS_NONCE_BYTES], uint64_t expire_s);
 
-/* Both are gathered and sent by redis_keys_flush, puts first; while Redis is away they are dropped:
- * a put is said again by the refresh, a key that is not removed expires. */
-void redis_keys_presence_put(struct redis_keys *keys, const struct adm_presence *presence);
-void redis_keys_presence_drop(struct redis_keys *keys, const struct adm_presence *presence);
-void redis_keys_flush(struct redis_keys *keys);
-
-/* json: a text that contains the boot id, and KEYS_STATE_STOPPED when the node has stopped. Logs
- * when another process, one that has not stopped, beats under the same name, and when Redis begins
- * or ends to refuse the write (no memory left, no disk). */
-void redis_keys_heartbeat(struct redis_keys *keys, const char *json);
+/* Logs when another process, one that has not stopped, beats under the same name, and when Redis
+ * begins or ends to refuse the write (no memory left, no disk). */
+void redis_keys_heartbeat(struct redis_keys *keys, const struct keys_beat *beat);
 /* Whether Redis answered the last heartbeat with an error: tickets cannot be noted as used either.
  * Any thread. */
 bool redis_keys_refused(const struct redis_keys *keys);

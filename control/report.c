@@ -1,5 +1,6 @@
 /* What the control thread tells others: the heartbeat in Redis, health, readiness and counters. */
 #include <inttypes.h>
+#include <stdarg.h>
 #include <string.h>
 
 #include "common/log.h"
@@ -61,34 +62,80 @@ static uint64_t adm_count(const struct ctl *ctl, enum adm_counter counter)
 	return counter_get(&adm_counters(ctl->adm)->values[counter]);
 }
 
-/* One text, so that it is set and expires as a whole. */
+/* Appends "name=number" or "number", after a comma unless it is the first. */
+__attribute__((format(printf, 4, 5))) static void list_add(
+	char *list, size_t bytes, size_t *at, const char *format, ...)
+{
+	va_list args;
+	int n;
+
+	if (*at && *at + 1 < bytes)
+		list[(*at)++] = ',';
+	va_start(args, format);
+	n = vsnprintf(list + *at, bytes - *at, format, args);
+	va_end(args);
+	*at += n > 0 && (size_t)n < bytes - *at ? (size_t)n : 0;
+	list[*at] = 0;
+}
+
+/* Players that the instances of a definition could take, those that could still be opened
+ * included. */
+static uint64_t definition_room(const struct ctl *ctl, uint32_t definition)
+{
+	uint32_t first = instance_first(ctl->config, definition);
+	uint64_t max = ctl->config->maps[definition].players_max, room = 0;
+
+	for (uint32_t i = 0; i < instance_max(&ctl->config->maps[definition]); i++) {
+		struct director_status status;
+
+		director_status(ctl->director, first + i, &status);
+		if (!status.running || (status.state == INSTANCE_OPEN && status.players <= max))
+			room += max - (status.running ? status.players : 0);
+	}
+	return room;
+}
+
 void ctl_beat(struct ctl *ctl, uint64_t now_ns)
 {
-	char json[512 + CONFIG_LCORES_MAX * 24];
-	size_t at;
+	char ages[CONFIG_LCORES_MAX * 12] = "", maps[CONFIG_MAPS_MAX * (MAP_NAME_BYTES + 12)] = "";
+	char address[CONFIG_ADDRESS_BYTES];
+	uint64_t places = adm_count(ctl, ADM_C_PLACES), max = ctl->config->admission.players_max;
+	struct keys_beat beat = {.address = sw_config_address(ctl->config, address),
+		.state = ctl_state_name(ctl_state(ctl)),
+		.stopped = ctl_state(ctl) == CTL_STOPPED,
+		.uptime_s = (now_ns - ctl->started_ns) / NS_PER_S,
+		.sessions = adm_count(ctl, ADM_C_SESSIONS),
+		.players = adm_count(ctl, ADM_C_PLAYERS),
+		.places = places,
+		.players_max = (uint32_t)max,
+		.room = places < max ? max - places : 0,
+		.maps = maps,
+		.shard_age_ms = ages,
+		.admitted = adm_count(ctl, ADM_C_ADMITTED)};
+	size_t at = 0;
 
-	if (!ctl->keys || !redis_link_up(ctl->redis))
+	if (!ctl->presence || !redis_link_up(ctl->redis))
 		return;
-	at = (size_t)snprintf(json, sizeof(json),
-		"{\"boot\":\"%016" PRIx64 "\",\"state\":\"%s\",\"uptime_s\":%" PRIu64
-		",\"sessions\":%" PRIu64 ",\"players\":%" PRIu64 ",\"places\":%" PRIu64
-		",\"players_max\":%u,\"tick_age_ms\":[",
-		ctl->boot_id, ctl_state_name(ctl_state(ctl)),
-		(uint64_t)((now_ns - ctl->started_ns) / NS_PER_S), adm_count(ctl, ADM_C_SESSIONS),
-		adm_count(ctl, ADM_C_PLAYERS), adm_count(ctl, ADM_C_PLACES),
-		ctl->config->admission.players_max);
 	for (uint32_t s = 0; s < ctl->links.shards; s++) {
 		uint64_t age_ms = tick_age_ms(ctl, s, now_ns);
 
-		/* null: not known, which nobody may read as "just now" */
+		/* Not known, which nobody may read as "just now". */
 		if (age_ms == UINT64_MAX)
-			at += (size_t)snprintf(json + at, sizeof(json) - at, s ? ",null" : "null");
+			list_add(ages, sizeof(ages), &at, "-");
 		else
-			at += (size_t)snprintf(
-				json + at, sizeof(json) - at, "%s%" PRIu64, s ? "," : "", age_ms);
+			list_add(ages, sizeof(ages), &at, "%" PRIu64, age_ms);
+		if (age_ms > TICK_LATE_MS && ctl->links.shard_last_tick_ns[s])
+			beat.room = 0; /* a shard that stands still takes nobody */
 	}
-	snprintf(json + at, sizeof(json) - at, "]}");
-	redis_keys_heartbeat(ctl->keys, json);
+	at = 0;
+	for (uint32_t d = 0; d < ctl->config->map_count; d++)
+		if (director_definition(ctl->director, ctl->config->maps[d].name) == d)
+			list_add(maps, sizeof(maps), &at, "%s=%" PRIu64, ctl->config->maps[d].name,
+				definition_room(ctl, d));
+	if (ctl_state(ctl) != CTL_READY)
+		beat.room = 0;
+	presence_beat(ctl->presence, beat.stopped);
+	redis_keys_heartbeat(ctl->keys, &beat);
 	counter_add(&ctl->counters[CTL_C_HEARTBEATS], 1);
 }
 
@@ -97,16 +144,26 @@ void ctl_beat(struct ctl *ctl, uint64_t now_ns)
 static enum ops_level redis_health(void *ctx, char *sentence, size_t bytes)
 {
 	struct ctl *ctl = ctx;
+	char watch[160];
+	bool watched = redis_link_watched(ctl->redis, watch, sizeof(watch));
+	size_t at;
 
-	if (redis_link_health(ctl->redis, sentence, bytes) != REDIS_LINK_UP)
+	if (redis_link_health(ctl->redis, sentence, bytes) != REDIS_LINK_UP) {
+		at = strlen(sentence);
+		snprintf(sentence + at, bytes - at, "%s%s", *watch ? "; " : "", watch);
 		return OPS_RED;
-	if (!redis_keys_refused(ctl->keys))
+	}
+	at = strlen(sentence);
+	if (redis_keys_refused(ctl->keys)) {
+		snprintf(sentence + at, bytes - at,
+			", but it refuses writes; the log says why (no memory left under "
+			"maxmemory, no disk?)");
+		return OPS_RED;
+	}
+	if (watched)
 		return OPS_GREEN;
-	snprintf(sentence, bytes,
-		"Redis at %s: connected, but it refuses writes; the log says why (no memory left "
-		"under maxmemory, no disk?)",
-		ctl->config->redis.address);
-	return OPS_RED;
+	snprintf(sentence + at, bytes - at, "; a failover would not be noticed: %s", watch);
+	return OPS_YELLOW;
 }
 
 static enum ops_level shards_health(void *ctx, char *sentence, size_t bytes)
@@ -204,6 +261,7 @@ void ctl_register(struct ctl *ctl, struct ops *ops)
 	ops_register_counters(ops, adm_counters(ctl->adm));
 	ops_register_counters(ops, director_counters(ctl->director));
 	ops_register_counters(ops, redis_link_counters(ctl->redis));
+	ops_register_counters(ops, presence_counters(ctl->presence));
 	ops_register_counters(ops, party_counters(ctl->party));
 	ops_register_counters(ops, verifier_counters(ctl->verifier));
 	ops_register_histogram(

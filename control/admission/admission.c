@@ -169,7 +169,7 @@ static void take_over_or_load(struct adm *adm, struct session *session, uint64_t
 	holder->waiter = session->index;
 	session->waits_for = holder->index;
 	session_move(&adm->table, session, SESSION_WAITING, now_ns);
-	if (holder->state == SESSION_LOADING ||
+	if (holder->state == SESSION_SEEKING || holder->state == SESSION_LOADING ||
 		holder->state == SESSION_PLACING) /* no shard has it: the next can go on at once */
 		adm_refuse(adm, holder, ADM_C_REFUSED_REPLACED, 0, now_ns);
 	else if (holder->state != SESSION_LEAVING)
@@ -427,6 +427,9 @@ void adm_tick(struct adm *adm, uint64_t now_ns)
 		adm_refuse(adm, session, ADM_C_REFUSED_VERIFY_TIMEOUT, ADM_RETRY_MS, now_ns);
 	while ((session = overdue(adm, SESSION_WAITING, now_ns, ADM_STEP_DEADLINE_MS)))
 		adm_refuse(adm, session, ADM_C_REFUSED_TAKEOVER_TIMEOUT, ADM_RETRY_MS, now_ns);
+	adm_seek_waiting(adm, now_ns);
+	while ((session = overdue(adm, SESSION_SEEKING, now_ns, ADM_STEP_DEADLINE_MS)))
+		adm_refuse(adm, session, ADM_C_REFUSED_TAKEOVER_TIMEOUT, ADM_RETRY_MS, now_ns);
 	while ((session = overdue(adm, SESSION_LOADING, now_ns, ADM_STEP_DEADLINE_MS)))
 		adm_refuse(adm, session, ADM_C_REFUSED_WORLD_TIMEOUT, ADM_RETRY_MS, now_ns);
 	adm_place_waiting(adm, now_ns);
@@ -455,7 +458,8 @@ void adm_stop(struct adm *adm, uint64_t now_ns)
 {
 	/* Those that wait first: else the end of an older session would send the next one on. */
 	static const enum session_state states[] = {SESSION_WAITING, SESSION_CONNECTED,
-		SESSION_VERIFYING, SESSION_CLAIMING, SESSION_LOADING, SESSION_PLACING};
+		SESSION_VERIFYING, SESSION_CLAIMING, SESSION_SEEKING, SESSION_LOADING,
+		SESSION_PLACING};
 	struct session *session;
 
 	adm->stopping = true;

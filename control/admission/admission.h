@@ -2,9 +2,10 @@
  *
  *   MSG_PEER_CONNECTED -> Hello -> version, pass (pass.h), or ticket: under pressure a proof of
  *   work (proof.h), then its turn (verify_queue.h) for the signature -> a place under players_max
- * -> the ticket's or pass's single use (Redis) -> the character's older session leaves ->
- *   MSG_CHARACTER_LOAD -> an instance of the map (director.h) -> MSG_PLAYER_JOIN and Admitted ->
- *   MSG_PLAYER_JOINED and ReturnPass ... MSG_PLAYER_LEFT, MSG_PEER_GONE
+ * -> the ticket's or pass's single use (Redis) -> the character's older session leaves -> no other
+ *   node has the character (Redis: presence.h) -> MSG_CHARACTER_LOAD -> an instance of the map
+ *   (director.h) -> MSG_PLAYER_JOIN and Admitted -> MSG_PLAYER_JOINED and ReturnPass ...
+ *   MSG_PLAYER_LEFT, MSG_PEER_GONE
  *
  * MSG_PLAYER_TRANSFER takes a player from JOINED back to "an instance of the map", of another one.
  *
@@ -40,6 +41,10 @@
 #define ADM_RETRY_MS 2000u
 /* Longest wait for the world, for a shard, or for the older session. */
 #define ADM_STEP_DEADLINE_MS 30000u
+/* Another node that has the character is asked so often, and has so long to save it and let it go;
+ * then it is taken from it, and what it still writes is refused by its older epoch. */
+#define ADM_SEEK_AGAIN_MS 200u
+#define ADM_SEEK_FORCE_MS 10000u
 /* Longest wait for an instance that is being prepared. */
 #define ADM_PLACING_DEADLINE_MS 10000u
 /* A refused peer that has not taken its disconnect by then is cut off. */
@@ -66,6 +71,9 @@
 	X(TRANSFERS, "transfers", COUNTER_SUM, "players that left a map for another one of this node") \
 	X(TURNED_BACK, "turned_back", COUNTER_SUM, "transfers whose map could not be had: on to where they came from, or the first map") \
 	X(TAKEOVERS, "takeovers", COUNTER_SUM, "older sessions that a new login of their character ended") \
+	X(ELSEWHERE, "takeovers_elsewhere", COUNTER_SUM, "logins whose character another node had, which was told to end it") \
+	X(FORCED, "takeovers_forced", COUNTER_SUM, "logins that took their character from a node which did not let it go in time") \
+	X(OUSTED, "ousted", COUNTER_SUM, "sessions that ended because another node has, or wants, their character") \
 	X(RELEASES, "ticket_releases", COUNTER_SUM, "tickets that were given their use back")      \
 	X(VERIFY_WAITING, "verify_waiting", COUNTER_GAUGE, "tickets that wait for the verification of their signature") \
 	X(VERIFY_SOURCES, "verify_sources", COUNTER_GAUGE, "sources (IPv4 addresses, /64 of IPv6) that these came from") \
@@ -93,6 +101,7 @@
 	X(USED, "ticket_used", TICKET_USED, "the ticket was used before")                          \
 	X(REDIS_AWAY, "redis_away", TRY_LATER, "Redis is away, so the ticket could not be checked") \
 	X(CLAIM_UNKNOWN, "claim_unknown", TRY_LATER, "Redis did not say whether the ticket was used") \
+	X(SEEK_UNKNOWN, "seek_unknown", TRY_LATER, "Redis did not say whether another node has the character") \
 	X(FULL, "full", SERVER_FULL, "players_max is reached")                                     \
 	X(TABLE_FULL, "table_full", SERVER_FULL, "no session is free")                             \
 	X(REPLACED, "replaced", REPLACED, "a newer login of the same character")                   \
@@ -131,6 +140,13 @@ enum adm_claim {
 	ADM_CLAIM_UNKNOWN /* no answer: it may be used up */
 };
 
+/* What Redis said about who has a character. */
+enum adm_sought {
+	ADM_SOUGHT_OURS,   /* nobody else; it is reserved for the session */
+	ADM_SOUGHT_HELD,   /* another node, which has been told to end it */
+	ADM_SOUGHT_UNKNOWN /* no answer: it may be reserved */
+};
+
 struct adm_presence {
 	uint64_t session, character_id;
 	uint64_t generation; /* the character's writer epoch: greater is newer, on any node */
@@ -155,9 +171,15 @@ struct adm_ops {
 	 * most ADM_VERIFY_WINDOW are under way. The bytes are copied. */
 	void (*verify)(void *ctx, uint64_t session, const uint8_t *ticket, uint32_t bytes,
 		uint64_t wall_s);
-	/* The player is on a map; is not any more. */
+	/* Asks Redis whether another node has the character, and reserves it if not, or in any
+	 * case. Returns 0: adm_sought follows, exactly once; or a negative errno: Redis is away. */
+	int (*seek)(void *ctx, uint64_t session, uint64_t character_id, bool in_any_case);
+	/* The player is on a map; is not any more, and is being saved. */
 	void (*arrived)(void *ctx, const struct adm_presence *presence);
 	void (*departed)(void *ctx, const struct adm_presence *presence);
+	/* The session has ended and lets its character go: any node may have it, once what its
+	 * player did is in PostgreSQL, if it has played. */
+	void (*vacated)(void *ctx, const struct adm_presence *presence, bool played);
 };
 
 struct adm;
@@ -191,6 +213,14 @@ void adm_verified(struct adm *adm, uint64_t session, enum ticket_fault fault,
 
 /* Unix seconds, for the expiry of passes; call it at least each second. */
 void adm_wall(struct adm *adm, uint64_t wall_s);
+
+/* The answer to ops.seek. Returns false when the session wants it no more: the caller then lets the
+ * character go, if it is ours. */
+bool adm_sought(struct adm *adm, uint64_t session, enum adm_sought said, uint64_t now_ns);
+
+/* Another node has the character of this session, or waits for it: the session ends with REPLACED,
+ * if there is such a one. Returns false when there is none: then nothing of it is here. */
+bool adm_oust(struct adm *adm, uint64_t session, uint64_t character_id, uint64_t now_ns);
 
 /* Deadlines; call it every few milliseconds. */
 void adm_tick(struct adm *adm, uint64_t now_ns);

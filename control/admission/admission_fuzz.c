@@ -206,6 +206,21 @@ static void presence(void *ctx, const struct adm_presence *who)
 	check(who->session && who->character_id);
 }
 
+static int seek(void *ctx, uint64_t session, uint64_t character_id, bool in_any_case)
+{
+	(void)ctx;
+	(void)in_any_case;
+	check(character_id != 0);
+	remember(session);
+	return 0;
+}
+
+static void vacated(void *ctx, const struct adm_presence *who, bool played)
+{
+	(void)played;
+	presence(ctx, who);
+}
+
 /* One message of a type, with the script's bytes as its payload. */
 static const struct msg *message(struct msg_buffer *buffer, enum msg_type type, uint64_t peer,
 	const void *body, size_t bytes)
@@ -295,8 +310,10 @@ static void run_script(const uint8_t *data, size_t size)
 		.release = release,
 		.spend = spend,
 		.verify = verify,
+		.seek = seek,
 		.arrived = presence,
-		.departed = presence};
+		.departed = presence,
+		.vacated = vacated};
 	const struct director_ops director_ops = {NULL, build, instance_to_shard, load};
 	struct director *director = director_new(&config, 1, &director_ops);
 	struct adm *adm = adm_new(&config, &secrets, 2, 1, director, &ops);
@@ -339,8 +356,13 @@ static void run_script(const uint8_t *data, size_t size)
 		else if (what == 4)
 			adm_from_dataplane(
 				adm, message(&buffer, MSG_PEER_GONE, peer, NULL, 0), now_ns, WALL);
-		else if (what < 7)
+		else if (what < 6)
 			adm_claimed(adm, recent[arg & 3], (enum adm_claim)(arg % 5 ? 0 : arg % 3),
+				now_ns);
+		else if (what < 7 && arg >= 250)
+			adm_oust(adm, recent[arg & 3], 1 + (arg >> 2 & 1), now_ns);
+		else if (what < 7)
+			adm_sought(adm, recent[arg & 3], (enum adm_sought)(arg % 5 ? 0 : arg % 3),
 				now_ns);
 		else if (what == 7)
 			adm_from_world(adm,

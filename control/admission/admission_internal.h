@@ -69,8 +69,11 @@ void adm_send_disconnect(
 void adm_send_refusal(struct adm *adm, uint64_t peer, uint32_t reason, uint32_t retry_ms);
 
 void adm_place_take(struct adm *adm, struct session *session);
-/* The session becomes its character's holder, and the world is asked. */
+/* The session becomes its character's holder on this node, then of all nodes, and the world is
+ * asked. */
 void adm_load(struct adm *adm, struct session *session, uint64_t now_ns);
+/* Those in SEEKING whose character another node has, when it is time to ask again. */
+void adm_seek_waiting(struct adm *adm, uint64_t now_ns);
 /* Gives the ticket its use back, if the session has it. */
 void adm_release(struct adm *adm, struct session *session);
 struct adm_presence adm_presence_of(const struct session *session);

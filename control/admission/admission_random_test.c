@@ -73,6 +73,15 @@ static void model_move(void)
 	adm_from_shard(adm, model.shard[c], message, now_ns);
 }
 
+/* Another node has a character, or wants it. */
+static void model_oust(void)
+{
+	int c = 1 + (int)chance(CHARACTERS);
+
+	if (model.on_shard[c])
+		adm_oust(adm, model.on_shard[c], (uint64_t)c, now_ns);
+}
+
 /* A room closes, and ends once nobody is in it. */
 static void model_room(void)
 {
@@ -104,6 +113,12 @@ static void model_answer(struct sent *entry)
 			chance(8)   ? ADM_CLAIM_OURS
 			: chance(2) ? ADM_CLAIM_USED
 				    : ADM_CLAIM_UNKNOWN,
+			now_ns);
+	} else if (entry->to == 'k') {
+		adm_sought(adm, entry->session,
+			chance(6)   ? ADM_SOUGHT_OURS
+			: chance(3) ? ADM_SOUGHT_HELD
+				    : ADM_SOUGHT_UNKNOWN,
 			now_ns);
 	} else if (entry->to == 'w') {
 		loaded_as(entry->session,
@@ -148,7 +163,7 @@ static void model_answer(struct sent *entry)
 static void model_take_sent(void)
 {
 	for (uint32_t i = 0; i < sent_count; i++) {
-		if (strchr("apro", sent[i].to))
+		if (strchr("aprov", sent[i].to))
 			continue;
 		assert_true(model.queued < 512);
 		model.queue[model.queued++] = sent[i];
@@ -156,10 +171,10 @@ static void model_take_sent(void)
 	sent_count = 0;
 }
 
-/* Works on the oldest entry for one of the five receivers: each ring keeps its order. */
+/* Works on the oldest entry for one of the receivers: each ring keeps its order. */
 static void model_work(void)
 {
-	char to = "cwsd"[chance(4)];
+	char to = "cwsdk"[chance(5)];
 
 	for (uint32_t i = 0; i < model.queued; i++) {
 		struct sent entry = model.queue[i];
@@ -190,7 +205,7 @@ static void model_client(void)
 
 static void test_random(void **state)
 {
-	uint64_t seed = (uint64_t)time(NULL);
+	uint64_t seed = (uint64_t)time(NULL), elsewhere = 0, ousted = 0;
 
 	(void)state;
 	if (getenv("SW_SEED"))
@@ -207,7 +222,8 @@ static void test_random(void **state)
 		config.maps[2].warm = round % 2;
 		config.maps[2].instances_max = 2;
 		begin_again();
-		for (int step = 0; step < 2000; step++) {
+		seek_auto = false;
+		for (int step = 0; step < 3000; step++) {
 			if (chance(3))
 				model_work();
 			else
@@ -216,6 +232,8 @@ static void test_random(void **state)
 				model_move();
 			if (!chance(30))
 				model_room();
+			if (!chance(60))
+				model_oust();
 			if (!chance(5))
 				builds_done(true);
 			model_take_sent();
@@ -239,6 +257,8 @@ static void test_random(void **state)
 		}
 		assert_true(counted(ADM_C_JOINED) > 5);
 		assert_true(counted(ADM_C_TAKEOVERS) > 5);
+		elsewhere += counted(ADM_C_ELSEWHERE);
+		ousted += counted(ADM_C_OUSTED);
 		assert_true(model.moves > 5);
 		assert_true(model.rooms_ended > 0);
 		/* A player that is to leave before it joined is counted as left only. */
@@ -246,6 +266,8 @@ static void test_random(void **state)
 			counted(ADM_C_JOINED) <= counted(ADM_C_LEFT) + counted(ADM_C_TRANSFERS));
 		finish();
 	}
+	assert_true(elsewhere > 40);
+	assert_true(ousted > 40);
 }
 
 static int setup(void **state)

@@ -1,6 +1,7 @@
 /* Proves the way from a handshake to a map step by step: what each step sends, what each refusal is
  * called, that an end at any step leaves nothing behind, and that late and repeated messages do no
  * harm. */
+#include <errno.h>
 #include <string.h>
 
 #include "control/admission/admission_testing.h"
@@ -155,7 +156,7 @@ static void test_claims(void **state)
 		connected(peer_of(1));
 		hello(peer_of(1), 1, 1);
 		if (!claim_rc)
-			adm_claimed(adm, last('c', 0)->session, rows[i].claim, now_ns);
+			claimed(last('c', 0)->session, rows[i].claim);
 		expect_refused(peer_of(1), rows[i].reason, rows[i].retry);
 		assert_int_equal(counted(rows[i].counter), 1);
 		assert_int_equal(how_many('w', 0), 0);
@@ -207,7 +208,7 @@ static void test_cap(void **state)
 	/* ... unless the one it takes over has gone meanwhile, and its place too. */
 	leave_all(peer_of(1), a);
 	bring(peer_of(5), 1, 5, AT_CLAIMING);
-	adm_claimed(adm, c, ADM_CLAIM_OURS, now_ns);
+	claimed(c, ADM_CLAIM_OURS);
 	expect_refused(peer_of(4), SW_REASON_SERVER_FULL, true);
 	assert_int_equal(how_many('r', 0), 1);
 	assert_int_equal(counted(ADM_C_PLACES), 2);
@@ -292,7 +293,7 @@ static void test_takeover_wrong_account(void **state)
 	begin(5);
 	a = bring(peer_of(1), 1, 1, AT_IN);
 	b = bring(peer_of(2), 2, 1, AT_CLAIMING);
-	adm_claimed(adm, b, ADM_CLAIM_OURS, now_ns);
+	claimed(b, ADM_CLAIM_OURS);
 	expect_refused(peer_of(2), SW_REASON_WRONG_ACCOUNT, false);
 	assert_false(was_refused(peer_of(1)));
 	assert_int_equal(how_many('s', MSG_PLAYER_REMOVE), 0);
@@ -321,7 +322,7 @@ static void test_left_before_gone(void **state)
 	begin(3); /* nor does a refusal for good give it back */
 	in = bring(peer_of(1), 1, 1, AT_IN);
 	bring(peer_of(2), 2, 1, AT_CLAIMING);
-	adm_claimed(adm, last('c', 0)->session, ADM_CLAIM_OURS, now_ns);
+	claimed(last('c', 0)->session, ADM_CLAIM_OURS);
 	expect_refused(peer_of(2), SW_REASON_WRONG_ACCOUNT, false);
 	gone(peer_of(2));
 	assert_int_equal(how_many('r', 0), 0);
@@ -515,6 +516,79 @@ static void test_presence(void **state)
 	finish();
 }
 
+/* Another node has the character: it is asked again until it lets go, and forced when it does not;
+ * who is wanted elsewhere ends, at any step, and lets its character go. */
+static void test_elsewhere(void **state)
+{
+	uint64_t session;
+
+	(void)state;
+	begin(10);
+	seek_auto = false;
+	session = bring(peer_of(1), 1, 7, AT_CLAIMING);
+	assert_true(adm_claimed(adm, session, ADM_CLAIM_OURS, now_ns));
+	assert_int_equal(how_many('k', 0), 1);
+	assert_false(sought_in_any_case);
+	for (uint64_t ms = 0; ms < ADM_SEEK_FORCE_MS; ms += ADM_SEEK_AGAIN_MS) {
+		uint32_t before = how_many('k', 0);
+
+		assert_true(adm_sought(adm, session, ADM_SOUGHT_HELD, now_ns));
+		adm_tick(adm, now_ns);
+		assert_int_equal(how_many('k', 0), before);
+		now_ns += ADM_SEEK_AGAIN_MS * NS_PER_MS;
+		adm_tick(adm, now_ns);
+		adm_tick(adm, now_ns); /* an answer is due: not asked twice */
+		assert_int_equal(how_many('k', 0), before + 1);
+		assert_int_equal(
+			sought_in_any_case, ms + ADM_SEEK_AGAIN_MS >= ADM_SEEK_FORCE_MS);
+	}
+	assert_null(last('w', MSG_CHARACTER_LOAD));
+	assert_true(adm_sought(adm, session, ADM_SOUGHT_OURS, now_ns));
+	assert_non_null(last('w', MSG_CHARACTER_LOAD));
+	assert_int_equal(counted(ADM_C_ELSEWHERE), 1);
+	assert_int_equal(counted(ADM_C_FORCED), 1);
+	assert_false(adm_sought(adm, session, ADM_SOUGHT_OURS, now_ns)); /* late */
+
+	/* It is wanted elsewhere while it loads: told so, and nothing was played. */
+	assert_false(adm_oust(adm, session, 8, now_ns));
+	assert_true(adm_oust(adm, session, 7, now_ns));
+	expect_refused(peer_of(1), SW_REASON_REPLACED, false);
+	assert_int_equal(last('v', 0)->session, session);
+	assert_false(vacated_played);
+	gone(peer_of(1));
+	assert_false(adm_oust(adm, session, 7, now_ns));
+
+	/* While it plays: saved first, then let go. */
+	seek_auto = true;
+	session = bring(peer_of(2), 1, 7, AT_IN);
+	assert_true(adm_oust(adm, session, 7, now_ns));
+	assert_true(adm_oust(adm, session, 7, now_ns)); /* said twice */
+	assert_int_equal(how_many('s', MSG_PLAYER_REMOVE), 1);
+	assert_int_equal(how_many('v', 0), 1);
+	shard_says(0, MSG_PLAYER_LEFT, session, 0);
+	assert_int_equal(how_many('v', 0), 2);
+	assert_true(vacated_played);
+	gone(peer_of(2));
+	assert_int_equal(counted(ADM_C_OUSTED), 2);
+
+	/* Redis is lost, before the question and before its answer. */
+	seek_rc = -ENOTCONN;
+	bring(peer_of(3), 1, 7, AT_LOADING);
+	expect_refused(peer_of(3), SW_REASON_TRY_LATER, false);
+	gone(peer_of(3));
+	seek_rc = 0;
+	seek_auto = false;
+	session = bring(peer_of(4), 1, 7, AT_LOADING);
+	assert_true(adm_sought(adm, session, ADM_SOUGHT_UNKNOWN, now_ns));
+	expect_refused(peer_of(4), SW_REASON_TRY_LATER, false);
+	gone(peer_of(4));
+	/* The client goes while the question is open: the answer finds nobody. */
+	session = bring(peer_of(5), 1, 7, AT_LOADING);
+	gone(peer_of(5));
+	assert_false(adm_sought(adm, session, ADM_SOUGHT_OURS, now_ns));
+	finish();
+}
+
 static int setup(void **state)
 {
 	(void)state;
@@ -542,6 +616,7 @@ int main(void)
 		cmocka_unit_test(test_stop),
 		cmocka_unit_test(test_table_full),
 		cmocka_unit_test(test_presence),
+		cmocka_unit_test(test_elsewhere),
 	};
 
 	return cmocka_run_group_tests(tests, setup, NULL);

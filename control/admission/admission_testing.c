@@ -17,12 +17,15 @@ struct director *director;
 static uint32_t ordered[ORDERED_MAX], ordered_count;
 struct sent sent[LOG_MAX];
 uint32_t sent_count;
-int claim_rc;
+int claim_rc, seek_rc;
+bool seek_auto, sought_in_any_case, vacated_played;
 uint64_t now_ns;
 const struct adm_secrets secrets = {.pass_keys = {1, {{7, {1, 2, 3}}}}, .challenge_key = {4, 5, 6}};
 struct asked asked[ADM_VERIFY_WINDOW];
 uint32_t asked_count;
 bool verify_held;
+static uint64_t seeks[64];
+static uint32_t seek_count;
 
 static void note(char to, uint32_t index, uint64_t session, const struct msg *message)
 {
@@ -110,6 +113,33 @@ bool verify_one(void)
 	return true;
 }
 
+static int seek(void *ctx, uint64_t session, uint64_t character_id, bool in_any_case)
+{
+	(void)ctx;
+	assert_true(character_id > 0);
+	if (seek_rc)
+		return seek_rc;
+	sought_in_any_case = in_any_case;
+	note('k', 0, session, NULL);
+	if (seek_auto) {
+		assert_true(seek_count < 64);
+		seeks[seek_count++] = session;
+	}
+	return 0;
+}
+
+void sought_all(enum adm_sought said)
+{
+	while (seek_count)
+		adm_sought(adm, seeks[--seek_count], said, now_ns);
+}
+
+void claimed(uint64_t session, enum adm_claim claim)
+{
+	assert_true(adm_claimed(adm, session, claim, now_ns));
+	sought_all(ADM_SOUGHT_OURS);
+}
+
 static void arrived(void *ctx, const struct adm_presence *presence)
 {
 	(void)ctx;
@@ -121,6 +151,13 @@ static void departed(void *ctx, const struct adm_presence *presence)
 {
 	(void)ctx;
 	note('p', 0, presence->session, NULL);
+}
+
+static void vacated(void *ctx, const struct adm_presence *presence, bool played)
+{
+	(void)ctx;
+	vacated_played = played;
+	note('v', 0, presence->session, NULL);
 }
 
 static void build(void *ctx, uint32_t id)
@@ -166,8 +203,10 @@ void begin_again(void)
 		.release = release,
 		.spend = spend,
 		.verify = verify,
+		.seek = seek,
 		.arrived = arrived,
-		.departed = departed};
+		.departed = departed,
+		.vacated = vacated};
 	const struct director_ops director_ops = {NULL, build, instance_to_shard, load, NULL};
 
 	if (adm) {
@@ -178,6 +217,7 @@ void begin_again(void)
 	sent_count = 0;
 	asked_count = 0;
 	verify_held = false;
+	seek_count = 0;
 	director = director_new(&config, 2, &director_ops);
 	assert_non_null(director);
 	adm = adm_new(&config, &secrets, 2, 2, director, &ops);
@@ -206,7 +246,8 @@ void begin(uint32_t players_max)
 	config.maps[1].shard = 1;
 	strcpy(config.maps[2].name, "elsewhere");
 	config.maps[2].shard = 2; /* a shard that does not exist */
-	claim_rc = 0;
+	claim_rc = seek_rc = 0;
+	seek_auto = true;
 	sent_count = 0;
 	now_ns = NS_PER_S;
 	for (uint32_t i = 0; i < config.map_count; i++) {
@@ -252,6 +293,7 @@ void dataplane(
 	adm_from_dataplane(adm, buffer.slot, now_ns, WALL);
 	while (!verify_held && verify_one())
 		;
+	sought_all(ADM_SOUGHT_OURS);
 }
 
 void connected(uint64_t peer)
@@ -406,6 +448,7 @@ void loaded_as(uint64_t session, enum msg_load_result result, const char *map)
 	snprintf(body.map, sizeof(body.map), "%s", map);
 	memcpy(msg_begin(message, MSG_CHARACTER_LOADED, 0, sizeof(body)), &body, sizeof(body));
 	adm_from_world(adm, message, now_ns);
+	sought_all(ADM_SOUGHT_OURS);
 }
 
 void shard_says(uint32_t shard, enum msg_type type, uint64_t session, uint32_t second)
@@ -420,6 +463,7 @@ void shard_says(uint32_t shard, enum msg_type type, uint64_t session, uint32_t s
 	else
 		memcpy(msg_begin(message, type, 0, sizeof(body)), &body, sizeof(body));
 	adm_from_shard(adm, shard, message, now_ns);
+	sought_all(ADM_SOUGHT_OURS);
 }
 
 /* ---- what went out ---- */
@@ -504,7 +548,7 @@ uint64_t bring(uint64_t peer, uint64_t account, uint64_t character, enum step st
 	hello(peer, account, character);
 	session = last('c', 0)->session;
 	if (step >= AT_LOADING)
-		assert_true(adm_claimed(adm, session, ADM_CLAIM_OURS, now_ns));
+		claimed(session, ADM_CLAIM_OURS);
 	if (step >= AT_JOINING)
 		loaded_as(session, MSG_LOAD_OK, "meadow");
 	if (step >= AT_IN)

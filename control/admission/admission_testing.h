@@ -22,7 +22,7 @@
 
 struct sent {
 	char to; /* d, s, w: the ring; o: of an instance to a shard; c, r, x: claim, release, spend;
-		    a, p: arrived, departed */
+		    k: seek; a, p, v: arrived, departed, vacated */
 	uint32_t index;
 	uint64_t session;
 	uint8_t nonce[TICKET_NONCE_BYTES]; /* of a claim */
@@ -46,6 +46,9 @@ extern struct asked asked[ADM_VERIFY_WINDOW];
 extern uint32_t asked_count;
 extern bool verify_held;
 extern int claim_rc;    /* what Redis answers to a claim: 0, or a negative errno */
+extern int seek_rc;     /* the same to a seek */
+extern bool seek_auto;  /* seeks are answered OURS after each thing that comes in */
+extern bool sought_in_any_case, vacated_played; /* of the last ones */
 extern uint64_t now_ns; /* the clock of all tests */
 
 enum step { AT_CONNECTED, AT_CLAIMING, AT_LOADING, AT_JOINING, AT_IN };
@@ -54,6 +57,9 @@ enum step { AT_CONNECTED, AT_CLAIMING, AT_LOADING, AT_JOINING, AT_IN };
 void begin(uint32_t players_max);
 /* The same with what the test has changed of config. */
 void begin_again(void);
+/* Answers all seeks that wait. */
+void sought_all(enum adm_sought said);
+void claimed(uint64_t session, enum adm_claim claim);
 /* Answers what the director has ordered so far. Returns how many. */
 uint32_t builds_done(bool good);
 uint64_t counted(enum adm_counter counter);

@@ -21,7 +21,7 @@ static const char *state_name(enum session_state state)
 static struct session *by_name(struct adm *adm, const char *name)
 {
 	static const enum session_state states[] = {SESSION_IN, SESSION_JOINING, SESSION_LEAVING,
-		SESSION_PLACING, SESSION_LOADING, SESSION_WAITING};
+		SESSION_PLACING, SESSION_LOADING, SESSION_SEEKING, SESSION_WAITING};
 	struct session *session;
 
 	for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++)
@@ -78,6 +78,7 @@ bool adm_kick(struct adm *adm, uint64_t session_handle_of, uint64_t now_ns)
 		return false;
 	switch (session->state) {
 	case SESSION_WAITING:
+	case SESSION_SEEKING:
 	case SESSION_LOADING:
 	case SESSION_PLACING:
 		adm_refuse(adm, session, ADM_C_REFUSED_KICKED, 0, now_ns);

@@ -23,6 +23,7 @@
 	X(VERIFYING, "verifying", "the ticket's signature is verified")                            \
 	X(CLAIMING, "claiming", "Redis says whether the ticket was used")                          \
 	X(WAITING, "waiting", "the character's older session has left")                            \
+	X(SEEKING, "seeking", "no other node has the character")                                   \
 	X(LOADING, "loading", "the world has loaded the character")                                \
 	X(PLACING, "placing", "an instance of the map is ready")                                   \
 	X(JOINING, "joining", "the shard has taken the player")                                    \
@@ -44,11 +45,14 @@ struct session {
 	bool claimed;    /* its ticket, or pass, is used up in Redis */
 	bool returned;   /* it came with a pass: ticket is filled from that, and has no issue */
 	bool challenged; /* it was asked for work */
-	bool holder;     /* the one session of its character: LOADING to LEAVING */
+	bool holder;     /* the one session of its character: SEEKING to LEAVING */
 	uint8_t strikes; /* messages that no honest client sends */
 	uint16_t payload_bytes_max;
 	bool admitted;       /* the client has been told */
 	bool present;        /* its presence has been said */
+	bool reserved;       /* its character is, in Redis */
+	bool elsewhere;      /* in SEEKING: another node has it */
+	uint64_t seek_ns;    /* in SEEKING: when to ask again; UINT64_MAX: an answer is due */
 	uint32_t instance;   /* that the player is on or sent to; INSTANCE_NONE */
 	uint32_t shard;      /* of it */
 	uint32_t stay;       /* maps before this one */

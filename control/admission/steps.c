@@ -3,6 +3,7 @@
 
 #include "common/check.h"
 #include "common/handle.h"
+#include "common/mono.h"
 #include "control/admission/admission_internal.h"
 
 static const enum sw_disconnect_reason refusal_reasons[ADM_COUNTER_COUNT] = {
@@ -83,7 +84,28 @@ static void place_give(struct adm *adm, struct session *session)
 	session->place = false;
 }
 
+static void seek(struct adm *adm, struct session *session, uint64_t now_ns)
+{
+	bool in_any_case = now_ns - session->since_ns >= ADM_SEEK_FORCE_MS * NS_PER_MS;
+
+	session->seek_ns = UINT64_MAX;
+	if (adm->ops.seek(adm->ops.ctx, session_handle(session), session->ticket.character_id,
+		    in_any_case))
+		adm_refuse(adm, session, ADM_C_REFUSED_REDIS_AWAY, 0, now_ns);
+	else if (in_any_case)
+		adm_count(adm, ADM_C_FORCED);
+}
+
 void adm_load(struct adm *adm, struct session *session, uint64_t now_ns)
+{
+	session->holder = true;
+	CHECK(map64_put(
+		&adm->table.by_character, session->ticket.character_id, session->index));
+	session_move(&adm->table, session, SESSION_SEEKING, now_ns);
+	seek(adm, session, now_ns);
+}
+
+static void send_load(struct adm *adm, struct session *session, uint64_t now_ns)
 {
 	struct msg_character_load body = {.session = session_handle(session),
 		.account_id = session->ticket.account_id,
@@ -93,13 +115,71 @@ void adm_load(struct adm *adm, struct session *session, uint64_t now_ns)
 	struct msg message[BODY_SLOTS];
 
 	memcpy(body.name, session->ticket.name, sizeof(body.name));
-	session->holder = true;
-	CHECK(map64_put(&adm->table.by_character, body.character_id, session->index));
 	session_move(&adm->table, session, SESSION_LOADING, now_ns);
 	memcpy(msg_begin(message, MSG_CHARACTER_LOAD, session->peer, sizeof(body)), &body,
 		sizeof(body));
 	message->subject = body.session;
 	adm->ops.to_world(adm->ops.ctx, message);
+}
+
+bool adm_sought(struct adm *adm, uint64_t handle, enum adm_sought said, uint64_t now_ns)
+{
+	struct session *session = session_by_handle(&adm->table, handle);
+
+	if (!session || session->state != SESSION_SEEKING) {
+		adm_count(adm, ADM_C_STALE);
+		return false;
+	}
+	if (said == ADM_SOUGHT_OURS) {
+		session->reserved = true;
+		send_load(adm, session, now_ns);
+	} else if (said == ADM_SOUGHT_HELD) {
+		if (!session->elsewhere)
+			adm_count(adm, ADM_C_ELSEWHERE);
+		session->elsewhere = true;
+		session->seek_ns = now_ns + ADM_SEEK_AGAIN_MS * NS_PER_MS;
+	} else {
+		/* The use of the ticket cannot be given back either. */
+		adm_refuse(adm, session, ADM_C_REFUSED_SEEK_UNKNOWN, 0, now_ns);
+	}
+	adm_gauges(adm);
+	return true;
+}
+
+void adm_seek_waiting(struct adm *adm, uint64_t now_ns)
+{
+	struct session *session = session_oldest(&adm->table, SESSION_SEEKING), *next;
+
+	for (; session; session = next) {
+		next = session_at(&adm->table, session->next);
+		if (now_ns >= session->seek_ns)
+			seek(adm, session, now_ns);
+	}
+}
+
+bool adm_oust(struct adm *adm, uint64_t handle, uint64_t character_id, uint64_t now_ns)
+{
+	struct session *session = session_by_handle(&adm->table, handle);
+
+	if (!session || session->ticket.character_id != character_id || !session->holder)
+		return false;
+	switch (session->state) {
+	case SESSION_SEEKING:
+	case SESSION_LOADING:
+	case SESSION_PLACING:
+		adm_count(adm, ADM_C_OUSTED);
+		adm_refuse(adm, session, ADM_C_REFUSED_REPLACED, 0, now_ns);
+		break;
+	case SESSION_JOINING:
+	case SESSION_IN:
+		adm_count(adm, ADM_C_OUSTED);
+		adm_leave(adm, session, SW_REASON_REPLACED, now_ns);
+		break;
+	default:
+		break; /* it goes already */
+	}
+	adm_gauges(adm);
+	return true;
 }
 
 /* The session's character is free; whoever waited for it goes on. */
@@ -139,6 +219,15 @@ void adm_release(struct adm *adm, struct session *session)
 
 /* ---- how a session ends ---- */
 
+static void vacate(struct adm *adm, struct session *session)
+{
+	const struct adm_presence was = adm_presence_of(session);
+
+	if (session->reserved)
+		adm->ops.vacated(adm->ops.ctx, &was, session->admitted);
+	session->reserved = false;
+}
+
 void adm_end(struct adm *adm, struct session *session, uint32_t reason, uint64_t now_ns)
 {
 	adm_identify_drop(adm, session);
@@ -146,6 +235,7 @@ void adm_end(struct adm *adm, struct session *session, uint32_t reason, uint64_t
 	adm_journey_end(adm, session);
 	adm_instance_leave(adm, session);
 	adm_depart(adm, session);
+	vacate(adm, session);
 	if (session->holder)
 		holder_drop(adm, session, now_ns);
 	place_give(adm, session);

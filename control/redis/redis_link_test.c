@@ -626,7 +626,7 @@ static void script(struct fake *fake, enum redis_script id, struct answer *answe
 		(int)(sizeof((const char *[]){__VA_ARGS__}) / sizeof(char *)),                     \
 		(const char *[]){__VA_ARGS__})
 
-/* The scripts run by SHA, are sent again after the server forgot them, and keep a newer login. */
+/* The scripts run by SHA, and are sent again after the server forgot them. */
 static void test_real_scripts(void **state)
 {
 	struct redis_fixture server;
@@ -640,7 +640,7 @@ static void test_real_scripts(void **state)
 	link_new(&fake, server.address, NULL);
 	RUN_UNTIL(&fake, redis_link_up(fake.link));
 
-	SCRIPT(PRESENCE_PUT, 2, "p1", "p2", "node-a", "60000", "s1", "9", "s2", "9007199254740993");
+	SCRIPT(PRESENCE_DROP, 1, "p", "node-a", "b1", "1:7", "s1");
 	assert_int_equal(answer.integer, 0);
 	assert_int_equal(counted(fake.link, REDIS_C_SCRIPT_RELOADS), 0);
 
@@ -649,18 +649,9 @@ static void test_real_scripts(void **state)
 	redis_link_command(
 		fake.link, on_answer, &answer, 2, (const char *[]){"SCRIPT", "FLUSH"}, NULL);
 	RUN_UNTIL(&fake, answer.calls);
-	/* Of another node: 10 is newer than 9; ...992 is older than ...993, though not as doubles.
-	 */
-	SCRIPT(PRESENCE_PUT, 2, "p1", "p2", "node-b", "60000", "t1", "10", "t2",
-		"9007199254740992");
-	assert_int_equal(answer.integer, 1);
+	SCRIPT(PRESENCE_SEEK, 1, "p", "1:7", "node-a", "b1", "s1", "60000", "0", "3000");
 	assert_int_equal(counted(fake.link, REDIS_C_SCRIPT_RELOADS), 1);
-	/* The late leave of the older login changes nothing; the right one does. */
-	SCRIPT(PRESENCE_DROP, 1, "p1", "node-a", "s1", "9");
-	assert_int_equal(answer.integer, 0);
-	SCRIPT(PRESENCE_DROP, 2, "p1", "p2", "node-b", "t1", "10", "t2", "9007199254740992");
-	assert_int_equal(answer.integer, 1);
-	SCRIPT(PRESENCE_DROP, 1, "p2", "node-a", "s2", "9007199254740993");
+	SCRIPT(PRESENCE_DROP, 1, "p", "node-a", "b1", "1:7", "s1");
 	assert_int_equal(answer.integer, 1);
 
 	memset(&answer, 0, sizeof(answer));

@@ -9,6 +9,8 @@
 
 #define REDIS_SCRIPTS(X)                                                                           \
 	X(TICKET_RELEASE, ticket_release)                                                          \
+	X(NODE_BEAT, node_beat)                                                                    \
+	X(PRESENCE_SEEK, presence_seek)                                                            \
 	X(PRESENCE_PUT, presence_put)                                                              \
 	X(PRESENCE_DROP, presence_drop)                                                            \
 	X(PARTY_STEP, party_step)

@@ -1,4 +1,4 @@
-/* Loads and details: from the ring to the link and back. */
+/* Loads, details and settles: from the ring to the link and back. */
 #include "common/check.h"
 #include "common/handle.h"
 #include "common/mono.h"
@@ -66,6 +66,15 @@ static void *answer_begin(struct request *r)
 		loaded->character_id = r->load.character_id;
 		return loaded;
 	}
+	if (r->kind == REQUEST_SETTLE) {
+		struct msg_character_settled *settled = (void *)msg_begin(
+			r->answer, MSG_CHARACTER_SETTLED, HANDLE_NONE, sizeof(*settled));
+
+		*settled = (struct msg_character_settled){
+			r->settle.session, r->settle.character_id, 0, 0};
+		r->answer->subject = r->settle.session;
+		return settled;
+	}
 	struct msg_detail_result *detail =
 		(void *)msg_begin(r->answer, MSG_DETAIL_RESULT, HANDLE_NONE, sizeof(*detail));
 
@@ -83,6 +92,8 @@ void requests_refuse(struct world *world, struct request *r)
 	if (r->kind == REQUEST_LOAD) {
 		((struct msg_character_loaded *)answer)->result = MSG_LOAD_UNAVAILABLE;
 		world_count(world, WORLD_LOADS_UNAVAILABLE, 1);
+	} else if (r->kind == REQUEST_SETTLE) {
+		world_count(world, WORLD_SETTLES_LATE, 1);
 	} else {
 		((struct msg_detail_result *)answer)->result = MSG_LOAD_UNAVAILABLE;
 		world_count(world, WORLD_DETAILS_UNAVAILABLE, 1);
@@ -95,6 +106,10 @@ void requests_refuse(struct world *world, struct request *r)
  * left, a detail what was changed before it was asked for. */
 static bool writes_wait(const struct world *world, const struct request *r)
 {
+	if (r->kind == REQUEST_SETTLE)
+		return save_table_has(world->saves, r->settle.realm_id, r->settle.character_id) ||
+		       commit_table_has(
+			       world->commits, r->settle.realm_id, r->settle.character_id);
 	if (r->kind == REQUEST_DETAIL)
 		return commit_table_has(world->commits, r->detail.realm_id, r->detail.character_id);
 	return save_table_has(world->saves, r->load.realm_id, r->load.character_id) ||
@@ -128,8 +143,21 @@ static bool request_send(struct world *world, struct request *r, uint64_t now_ns
 	return true;
 }
 
+/* All of it is in PostgreSQL, or was refused. */
+static void settled(struct world *world, struct request *r)
+{
+	struct msg_character_settled *answer = answer_begin(r);
+
+	answer->settled = 1;
+	rounds_answer(world, r, r->answer);
+}
+
 static void go_on(struct world *world, struct request *r, uint64_t now_ns)
 {
+	if (r->kind == REQUEST_SETTLE) {
+		settled(world, r);
+		return;
+	}
 	if (!TAILQ_EMPTY(&world->wait_link) || !request_send(world, r, now_ns))
 		wait_for_link(world, r);
 }
@@ -139,6 +167,7 @@ void requests_take(
 {
 	struct source *source = &world->sources[source_index];
 	struct request *r = TAILQ_FIRST(&source->free);
+	bool away;
 
 	CHECK(r); /* a ring is read only while requests are free */
 	TAILQ_REMOVE(&source->free, r, line);
@@ -151,21 +180,28 @@ void requests_take(
 		r->kind = REQUEST_LOAD;
 		memcpy(&r->load, msg_payload(message), sizeof(r->load));
 		world_count(world, WORLD_LOADS, 1);
+	} else if (message->type == MSG_CHARACTER_SETTLE) {
+		r->kind = REQUEST_SETTLE;
+		memcpy(&r->settle, msg_payload(message), sizeof(r->settle));
+		world_count(world, WORLD_SETTLES, 1);
 	} else {
 		r->kind = REQUEST_DETAIL;
 		memcpy(&r->detail, msg_payload(message), sizeof(r->detail));
 		world_count(world, WORLD_DETAILS, 1);
 	}
+	away = pg_link_away(world->links[LINK_REQUESTS_INDEX]) &&
+	       (r->kind != REQUEST_SETTLE || writes_wait(world, r));
 	/* While a shard's ring stands, a save or commit of this character may be in it. */
-	if (pg_link_away(world->links[LINK_REQUESTS_INDEX]) ||
-		(r->kind == REQUEST_LOAD && world->stalled)) {
+	if (away || (r->kind != REQUEST_DETAIL && world->stalled)) {
 		requests_refuse(world, r);
 	} else if (r->kind == REQUEST_DETAIL) {
 		r->waits_for_round = true;
 		TAILQ_INSERT_TAIL(&world->wait_round, r, line);
 	} else if (writes_wait(world, r)) {
 		wait_for_writes(world, r);
-		save_table_promote(world->saves, r->load.realm_id, r->load.character_id);
+		if (r->kind == REQUEST_LOAD)
+			save_table_promote(
+				world->saves, r->load.realm_id, r->load.character_id);
 	} else {
 		go_on(world, r, now_ns);
 	}
@@ -212,7 +248,10 @@ void requests_writes_settled(struct world *world, uint64_t now_ns)
 		if (writes_wait(world, r))
 			continue;
 		stop_waiting(world, r);
-		wait_for_link(world, r);
+		if (r->kind == REQUEST_SETTLE)
+			settled(world, r);
+		else
+			wait_for_link(world, r);
 	}
 	requests_pump(world, now_ns);
 }
@@ -294,6 +333,10 @@ void requests_on_result(void *context, uint64_t tag, enum pg_outcome outcome,
 	}
 	if (tag == AUDIT_TAG) {
 		audits_on_result(world, outcome, results, count);
+		return;
+	}
+	if (tag == NODES_SAY_TAG || tag == NODES_ASK_TAG) {
+		nodes_on_result(world, tag, outcome, results, count);
 		return;
 	}
 	if (tag & PARTIES_TAG) {

@@ -29,6 +29,10 @@ static void handle(struct world *world, uint32_t source, const struct msg *messa
 		requests_take(world, source, message, now_ns);
 	else if (takes(message, MSG_CHARACTER_LOAD, sizeof(struct msg_character_load)))
 		requests_take(world, source, message, now_ns);
+	else if (takes(message, MSG_CHARACTER_SETTLE, sizeof(struct msg_character_settle)))
+		requests_take(world, source, message, now_ns);
+	else if (takes(message, MSG_NODES_QUERY, 0))
+		nodes_query(world, now_ns);
 	else if (message->type == MSG_PARTY_SAVE &&
 		 message->payload_bytes >= sizeof(struct msg_party_save))
 		parties_take(world, message);

@@ -139,6 +139,7 @@ void flush_take(struct world *world, uint64_t now_ns)
 	saves_pump(world, now_ns);
 	commits_pump(world, now_ns);
 	parties_pump(world, now_ns);
+	nodes_stop(world, now_ns);
 	flush_check(world, now_ns);
 }
 
@@ -191,7 +192,8 @@ void flush_check(struct world *world, uint64_t now_ns)
 	unsettled = commit_table_unsettled(world->commits, world->flush_commits, NULL, 0);
 	for (uint32_t s = 1; world->flush_stalled && s < world->source_count; s++)
 		unsaved += (msg_ring_used(world->sources[s].in) + 1) / 2; /* a save has two slots */
-	if ((unsaved > 0 || unsettled > 0 || world->parties.count > 0 || world->flush_stalled) &&
+	if ((unsaved > 0 || unsettled > 0 || world->parties.count > 0 || world->flush_stalled ||
+		    world->nodes.saying) &&
 		now_ns < world->flush_deadline_ns)
 		return;
 	if (unsaved)

@@ -74,6 +74,15 @@ const struct pg_prepared statements_requests[STATEMENTS_REQUESTS] = {
 	{"read_parties", "SELECT party_id, version, state FROM party WHERE realm_id = $1::int4 "
 			 "AND version < $2::int8 AND state <> '' AND expires_at > now() "
 			 "ORDER BY version DESC LIMIT $3::int4"},
+	/* See nodes.c. Another process of the name says so too, and the latest word stands. */
+	{"node_say", "INSERT INTO node (realm_id, name, address, boot, stopped, seen_at) "
+		     "VALUES ($1::int4, $2::text, $3::text, $4::int8, $5::bool, now()) "
+		     "ON CONFLICT (realm_id, name) DO UPDATE SET address = excluded.address, "
+		     "boot = excluded.boot, stopped = excluded.stopped, "
+		     "seen_at = excluded.seen_at"},
+	{"node_ask", "SELECT DISTINCT name FROM node WHERE NOT stopped "
+		     "AND seen_at > now() - make_interval(secs => $1::int4) ORDER BY name "
+		     "LIMIT 120"},
 	{"prune_parties", "DELETE FROM party WHERE realm_id = $1::int4 AND expires_at < now()"},
 };
 

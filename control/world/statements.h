@@ -13,7 +13,7 @@
 #include "control/world/save_table.h"
 
 /* Of the requests link, and of the saves link. */
-#define STATEMENTS_REQUESTS 10u
+#define STATEMENTS_REQUESTS 12u
 #define STATEMENTS_SAVES    1u
 #define PRUNE_PAGE          1000u /* records that prune_records looks at */
 extern const struct pg_prepared statements_requests[STATEMENTS_REQUESTS];

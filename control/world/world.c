@@ -147,6 +147,7 @@ static void on_tick(uv_timer_t *timer)
 	audits_pump(world, now_ns);
 	prune_pump(world, now_ns);
 	parties_pump(world, now_ns);
+	nodes_pump(world, now_ns);
 	flush_check(world, now_ns);
 	counter_put(&world->values[WORLD_SAVES_PENDING], save_table_used(world->saves));
 	counter_put(&world->values[WORLD_PARTIES_PENDING], world->parties.count);
@@ -287,6 +288,7 @@ static bool make_memory(struct world *world, const struct world_links *links)
 		!world->requests || !parties_init(&world->parties))
 		return false;
 	requests_init(world);
+	nodes_init(world);
 	return true;
 }
 

@@ -78,6 +78,8 @@
 	X(DETAILS, "details", COUNTER_SUM, "detail queries asked for")                             \
 	X(DETAILS_UNAVAILABLE, "details_unavailable", COUNTER_SUM, "detail queries refused: PostgreSQL away or slow") \
 	X(DETAILS_UNKNOWN, "details_unknown", COUNTER_SUM, "detail queries for a character that does not exist") \
+	X(SETTLES, "settles", COUNTER_SUM, "characters that left and are let go once all of theirs is in PostgreSQL") \
+	X(SETTLES_LATE, "settles_late", COUNTER_SUM, "of those, for whom that was not so in good time") \
 	X(SAVES_TAKEN, "saves_taken", COUNTER_SUM, "position saves taken from the shards")         \
 	X(SAVES_COALESCED, "saves_coalesced", COUNTER_SUM, "saves replaced by a newer one before they were written") \
 	X(SAVES_OUTDATED, "saves_outdated", COUNTER_SUM, "saves not kept: a newer one, or the leaving one, was waiting") \

@@ -8,6 +8,7 @@
  *   audits.c       what operators did, through journal.c
  *   prune.c        records of old commits go
  *   parties.c      parties written down, and read again
+ *   nodes.c        that this node lives, and which others do
  *   batch.c        what both do when a batch fails
  *   statements.c, commit_statement.c   the SQL, its parameters and results */
 #ifndef SW_CONTROL_WORLD_WORLD_INTERNAL_H
@@ -48,9 +49,9 @@ _Static_assert(
 	sizeof(struct msg_character_loaded) + MSG_HEAD_BYTES <= ANSWER_SLOTS * MSG_SLOT_BYTES,
 	"largest answer");
 
-enum request_kind { REQUEST_LOAD, REQUEST_DETAIL };
+enum request_kind { REQUEST_LOAD, REQUEST_DETAIL, REQUEST_SETTLE };
 
-/* A load or detail query from its arrival until the ring has taken its answer and the link has let
+/* A load, detail query or settle from its arrival until the ring has taken its answer and the link has let
  * go of it: both can be last. */
 struct request {
 	TAILQ_ENTRY(request) line; /* of one list: free, or what it waits for */
@@ -62,6 +63,7 @@ struct request {
 	union {
 		struct msg_character_load load;
 		struct msg_detail_query detail;
+		struct msg_character_settle settle;
 	};
 	struct msg answer[ANSWER_SLOTS];
 	struct msg *large; /* instead of answer, while owed: one that does not fit there */
@@ -103,6 +105,16 @@ struct party_row {
 struct party_owed {
 	struct party_owed *next;
 	struct msg message[] __attribute__((aligned(MSG_SLOT_BYTES)));
+};
+
+/* That this node lives is written down so often; others believe it for three times as long. */
+#define NODES_SAY_S 10u
+
+struct nodes {
+	uint64_t boot;
+	uint64_t say_ns; /* not before */
+	bool saying, asking, asked, stopping, stop_sent;
+	uint64_t ask_by_ns;
 };
 
 enum parties_restoring { PARTIES_IDLE, PARTIES_EPOCH, PARTIES_READ };
@@ -164,6 +176,7 @@ struct world {
 	bool audit_under_way; /* the journal's first record */
 	uint64_t audit_retry_ns;
 	struct parties parties;
+	struct nodes nodes;
 
 	uint32_t flushes;      /* answers that are due when flush_sequence is settled */
 	uint32_t flushed_owed; /* answers whose ring is full */
@@ -243,6 +256,8 @@ void commits_name_unsettled(const struct world *world);
 
 /* audits.c */
 #define PRUNE_TAG (UINT64_MAX - 1)
+#define NODES_SAY_TAG (UINT64_MAX - 2)
+#define NODES_ASK_TAG (UINT64_MAX - 3)
 #define AUDIT_TAG UINT64_MAX /* of the requests link; the others are places of requests */
 void audits_take(struct world *world, const struct msg *message);
 void audits_pump(struct world *world, uint64_t now_ns);
@@ -257,6 +272,15 @@ void parties_restore(struct world *world, const struct msg *message, uint64_t no
 void parties_pump(struct world *world, uint64_t now_ns);
 void parties_owed(struct world *world);
 void parties_on_result(struct world *world, uint64_t tag, enum pg_outcome outcome,
+	PGresult *const *results, uint32_t count);
+
+/* nodes.c */
+void nodes_init(struct world *world);
+void nodes_pump(struct world *world, uint64_t now_ns);
+void nodes_query(struct world *world, uint64_t now_ns);
+/* The node stops: the others need not wait for it. */
+void nodes_stop(struct world *world, uint64_t now_ns);
+void nodes_on_result(struct world *world, uint64_t tag, enum pg_outcome outcome,
 	PGresult *const *results, uint32_t count);
 
 /* saves.c */

@@ -218,6 +218,24 @@ static void to_shard(void *ctx, uint32_t shard, const struct msg *message)
 	assert_true(msg_ring_push(((struct rig *)ctx)->links[shard].from_control, message));
 }
 
+static int seek(void *ctx, uint64_t session, uint64_t character_id, bool in_any_case)
+{
+	struct rig *rig = ctx;
+
+	(void)character_id;
+	(void)in_any_case;
+	assert_true(rig->seek_count < 64);
+	rig->seeks[rig->seek_count++] = session;
+	return 0;
+}
+
+static void vacated(void *ctx, const struct adm_presence *who, bool played)
+{
+	(void)ctx;
+	(void)who;
+	(void)played;
+}
+
 static int claim(void *ctx, uint64_t session, const uint8_t *nonce, uint64_t expire_s)
 {
 	struct rig *rig = ctx;
@@ -350,6 +368,8 @@ void rig_turn(struct rig *rig, bool late)
 	}
 	if (rig->claim_count && (!late || rig_chance(&rig->random, 2)))
 		adm_claimed(rig->adm, rig->claims[--rig->claim_count], ADM_CLAIM_OURS, rig->now_ns);
+	if (rig->seek_count && (!late || rig_chance(&rig->random, 2)))
+		adm_sought(rig->adm, rig->seeks[--rig->seek_count], ADM_SOUGHT_OURS, rig->now_ns);
 	if (rig->load_count && (!late || rig_chance(&rig->random, 2))) {
 		for (uint32_t s = 0; s < RIG_SHARDS; s++) /* saves before loads */
 			drain(rig, rig->links[s].to_world, s, one_to_world);
@@ -487,8 +507,10 @@ void rig_start(struct rig *rig, uint64_t seed, bool threads)
 		.release = release,
 		.spend = spend,
 		.verify = verify,
+		.seek = seek,
 		.arrived = presence,
-		.departed = presence};
+		.departed = presence,
+		.vacated = vacated};
 	const struct adm_secrets secrets = {.pass_keys = {1, {{1, {1}}}}};
 	const struct director_ops director_ops = {rig, build, to_shard, load, NULL};
 	char error[256] = "";

@@ -53,8 +53,8 @@ struct rig {
 		struct ticket ticket;
 	} verified[ADM_VERIFY_WINDOW];
 	uint32_t verified_count;
-	uint64_t claims[64];
-	uint32_t claim_count;
+	uint64_t claims[64], seeks[64];
+	uint32_t claim_count, seek_count;
 	uint64_t loads[256]; /* session; with character ids beside */
 	uint64_t load_character[256];
 	uint32_t load_count;
