@@ -20,17 +20,20 @@ wire_in() {
 
 # wire_up NAMESPACE SERVER-END CLIENT-END
 wire_up() {
+	ip netns add "$1" && wire_in "$1" ip link set lo up && wire_add "$@" "$wire_client_ip"
+}
+
+# wire_add NAMESPACE SERVER-END CLIENT-END CLIENT-IP: one more wire into it, to another server.
+wire_add() {
 	local ns=$1 server=$2 client=$3
-	ip netns add "$ns" &&
-		ip link add "$server" type veth peer name "$client" netns "$ns" || return 1
+	ip link add "$server" type veth peer name "$client" netns "$ns" || return 1
 	[[ ! -e /proc/sys/net/ipv6/conf/$server ]] ||
 		echo 1 >"/proc/sys/net/ipv6/conf/$server/disable_ipv6"
 	wire_in "$ns" sh -c "[ ! -e /proc/sys/net/ipv6 ] ||
 		echo 1 >/proc/sys/net/ipv6/conf/$client/disable_ipv6"
 	# veth leaves transmit checksums to hardware that is not there; the server verifies them.
 	wire_in "$ns" ethtool -K "$client" tx off >/dev/null &&
-		wire_in "$ns" ip link set lo up &&
-		wire_in "$ns" ip address add "$wire_client_ip/24" dev "$client" &&
+		wire_in "$ns" ip address add "$4/24" dev "$client" &&
 		wire_in "$ns" ip link set "$client" up &&
 		ip link set "$server" up
 }

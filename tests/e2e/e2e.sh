@@ -44,11 +44,12 @@ e2e_passed() {
 	step "passed"
 }
 
-# Always, however the test ended; shows what is needed to see why it failed.
+# Always, however the test ended; e2e_undo, if the test has one, comes first. Shows what is needed to see why it failed.
 e2e_end() {
 	local code=$? file
 	trap '' INT TERM HUP
 	trap - EXIT
+	! declare -F e2e_undo >/dev/null || e2e_undo
 	for file in "$stage_run"/*.pid; do
 		[[ -e $file ]] && process_stop "$file" INT 10
 	done
