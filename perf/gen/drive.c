@@ -7,7 +7,7 @@
 
 #define DRAIN_NS (20 * NS_PER_MS)
 
-static volatile sig_atomic_t stop;
+static volatile sig_atomic_t stop, mark;
 
 void drive_stop(void)
 {
@@ -17,6 +17,19 @@ void drive_stop(void)
 bool drive_stopped(void)
 {
 	return stop;
+}
+
+void drive_mark(void)
+{
+	mark = 1;
+}
+
+bool drive_marked(void)
+{
+	bool marked = mark;
+
+	mark = 0;
+	return marked;
 }
 
 /* Turns until end_ns; returns the time of turns that found nothing to do. */

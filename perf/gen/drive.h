@@ -31,6 +31,10 @@ struct drive_load {
 /* Ends whatever runs, from a signal handler too. */
 void drive_stop(void);
 bool drive_stopped(void);
+/* A signal handler: what was counted so far is to be reported, and counting begins anew. */
+void drive_mark(void);
+/* Whether that was so, once for each time. */
+bool drive_marked(void);
 
 /* Connects, runs for seconds (0: until finished or stopped), leaves; figures go to stdout, a line
  * each stats_period_s. Returns the exit status. */

@@ -12,7 +12,12 @@ struct run {
 	struct game *game;
 	struct enet_wire wire;
 	uint64_t idle_ns;
+	/* What is counted, from when: NULL until it is. */
+	struct game_counters *from;
+	uint64_t from_ns;
 };
+
+static void marked(struct run *run);
 
 static void datagram(
 	void *ctx, uint32_t client, const uint8_t *data, uint32_t bytes, uint64_t now_ns)
@@ -46,6 +51,8 @@ static void turns(struct run *run, uint64_t end_ns)
 		now_ns = mono_ns();
 		if (!work)
 			run->idle_ns += now_ns - before_ns;
+		if (drive_marked() && run->from)
+			marked(run);
 	}
 }
 
@@ -64,6 +71,24 @@ static void report(const struct run *run, const struct game_counters *from, doub
 #undef PRINT
 	printf("last_reason %u\n", game_last_reason(run->game));
 	run->wire.report(run->wire.ctx, stdout);
+}
+
+/* SIGUSR1: the figures so far, and from here on others. */
+static void marked(struct run *run)
+{
+	uint64_t now_ns = mono_ns();
+
+	report(run, run->from, (double)(now_ns - run->from_ns) / 1e9);
+	printf("gen: mark\n");
+	fflush(stdout);
+	*run->from = *game_counters(run->game);
+	run->from_ns = now_ns;
+	latency_clear(game_latency(run->game));
+	run->idle_ns = 0;
+}
+
+static void done(void)
+{
 	printf("gen: done\n");
 	fflush(stdout);
 }
@@ -88,7 +113,7 @@ static int play(struct run *run, const struct gen_options *options)
 {
 	const struct game_counters *counters = game_counters(run->game);
 	struct game_counters before;
-	uint64_t begin_ns = mono_ns(), start_ns;
+	uint64_t begin_ns = mono_ns();
 	int status = 0;
 
 	prctl(PR_SET_TIMERSLACK, 1000ul);
@@ -103,6 +128,7 @@ static int play(struct run *run, const struct gen_options *options)
 			counters->joined, options->flow.clients, counters->refused,
 			game_last_reason(run->game), counters->unanswered);
 		report(run, &(struct game_counters){0}, (double)(mono_ns() - begin_ns) / 1e9);
+		done();
 		status = 1;
 	} else {
 		turns(run, mono_ns() + options->settle_s * NS_PER_S);
@@ -111,9 +137,13 @@ static int play(struct run *run, const struct gen_options *options)
 		run->idle_ns = 0;
 		printf("gen: playing %u\n", game_playing(run->game));
 		fflush(stdout);
-		start_ns = mono_ns();
-		turns(run, options->seconds ? start_ns + options->seconds * NS_PER_S : UINT64_MAX);
-		report(run, &before, (double)(mono_ns() - start_ns) / 1e9);
+		run->from = &before;
+		run->from_ns = mono_ns();
+		turns(run,
+			options->seconds ? run->from_ns + options->seconds * NS_PER_S : UINT64_MAX);
+		report(run, &before, (double)(mono_ns() - run->from_ns) / 1e9);
+		run->from = NULL;
+		done();
 	}
 	turns(run, status ? mono_ns() : UINT64_MAX);
 	leave(run);

@@ -1,7 +1,8 @@
 /* stormweir-gen: ENet clients by the ten thousand from one core, on a DPDK port.
  *   stormweir-gen -l 1 --vdev=net_memif0,role=client,socket=/run/x.sock,socket-abstract=no -- \
  *       --port net_memif0 --tx-ip 10.78.1.2,10.78.1.1 --tx-udp 10000,7777 --clients 1000
- * Runs on EAL's main lcore. SIGINT and SIGTERM: clients leave, figures, exit 0.
+ * Runs on EAL's main lcore. SIGINT and SIGTERM: clients leave, figures, exit 0. SIGUSR1, while a game is
+ * played: the figures so far, and counting begins anew.
  *
  * On net_memif: DPDK 22.11's driver can crash the process that still polls while the far end exits.
  * Stop the server first, or run it with --interactive's order (perf/bench.c). */
@@ -20,6 +21,12 @@ static void on_signal(int number)
 {
 	(void)number;
 	drive_stop();
+}
+
+static void on_mark(int number)
+{
+	(void)number;
+	drive_mark();
 }
 
 static void port_config(const struct gen_options *options, struct sw_config *config)
@@ -101,6 +108,7 @@ int main(int argc, char **argv)
 		return 1;
 	signal(SIGINT, on_signal);
 	signal(SIGTERM, on_signal);
+	signal(SIGUSR1, on_mark);
 	if (!gen_options(&options, false, argc - used, argv + used, stderr)) {
 		port_config(&options, &config);
 		if (!dp_port_open(&config, 0, stderr, &port))
