@@ -38,8 +38,7 @@ pause() {
 
 # Much to win, and near the portals: the cave is small.
 configure() {
-	local content=$stage_run/content
-	cp -r "$stage_root/lua/content" "$content"
+	content_own
 	cat >>"$content/loot.yaml" <<-YAML
 		  - {table: wanderer, item: gel, chance_permille: 800, count_min: 1, count_max: 9}
 		  - {table: wanderer, item: wooden club, chance_permille: 400}
@@ -47,7 +46,7 @@ configure() {
 	YAML
 	sed -i 's|{name: wanderer, .*|{name: wanderer, health: 10, attack: 3, speed_mm_per_s: 2000, experience: 5, gold_min: 5, gold_max: 30, loot: wanderer}|' \
 		"$content/monsters.yaml"
-	sed -i -e "/^simulation:/,/^[a-z]*:\$/s/^  lcores: .*/  lcores: [1, 2]/" -e "s|^  content: .*|  content: $content\n  record: $stage_run/recordings|" -e '/^maps:/,/^admission:/{/^admission:/!d}' \
+	sed -i -e "/^simulation:/,/^[a-z]*:\$/s/^  lcores: .*/  lcores: [1, 2]/" -e "s|^  content: .*|&\n  record: $stage_run/recordings|" -e '/^maps:/,/^admission:/{/^admission:/!d}' \
 		-e 's/^  first_map: .*/  first_map: cave/' "$stage_dir/node.yaml"
 	cat >>"$stage_dir/node.yaml" <<-YAML
 		maps:

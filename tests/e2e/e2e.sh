@@ -67,6 +67,13 @@ e2e_end() {
 	exit $((!e2e_ok))
 }
 
+# content_own: from now on the server reads $content, a copy of the sample content, which the test may change.
+content_own() {
+	content=$stage_run/content
+	cp -r "$stage_root/lua/content" "$content" &&
+		sed -i "s|^  content: .*|  content: $content|" "$stage_dir/node.yaml" || die "no content of our own"
+}
+
 # must_not_start SERVICE: the server ends by itself, with a non-zero exit code and a line that names the service.
 must_not_start() {
 	local code

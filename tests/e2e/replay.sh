@@ -15,10 +15,8 @@ stage_lcores=3
 
 # shellcheck disable=SC2154 # the stage's
 configure() {
-	local content=$stage_run/content
-	mkdir -p "$content"
-	cp -r "$stage_root/lua/content/." "$content/"
-	rm "$content/quests.yaml" # its places lie outside of so small a meadow
+	content_own
+	rm "$content/quests.yaml" # places that our small maps do not have
 	cat >"$content/ferry.lua" <<-LUA
 		npc {
 			name = "Ferryman", x = 20, y = 20,
@@ -30,7 +28,7 @@ configure() {
 		}
 	LUA
 	sed -i -e "/^simulation:/,/^[a-z]*:\$/s/^  lcores: .*/  lcores: [1, 2]/" \
-		-e "s|^  content: .*|  content: $content\n  record: $stage_run/recordings|" \
+		-e "s|^  content: .*|&\n  record: $stage_run/recordings|" \
 		-e '/^maps:/,/^admission:/{/^admission:/!d}' "$stage_dir/node.yaml"
 	cat >>"$stage_dir/node.yaml" <<-YAML
 		maps:
