@@ -196,7 +196,7 @@
 	\
 	X("http.address", http.address, ENDPOINT, 0, 63, "127.0.0.1:9100", "Where /metrics, /health and /status are served; a loopback address, 127.x.x.x: all but orders is open to whoever is on this machine.") \
 	\
-	X("ops.tokens", ops.tokens, PATH, 0, CONFIG_PATH_BYTES - 1, "", "File of operators who may give orders (swctl): a line of name and token each, as swctl token makes them, mode 0600. Read at each order, so a change needs no restart. Empty: no orders are taken.") \
+	X("ops.tokens", ops.tokens, PATH, 0, CONFIG_PATH_BYTES - 1, "", "File of operators who may give orders (swctl): a line of name, role (read, operate, admin) and token each, as swctl token makes them, mode 0600. Read at each order, so a change needs no restart. Empty: no orders are taken.") \
 	X("ops.journal", ops.journal, PATH, 0, CONFIG_PATH_BYTES - 1, "", "File that each order is written to before it is in PostgreSQL (table ops_audit_log); must be given with ops.tokens.") \
 	\
 	X("log.file", log.file, PATH, 0, CONFIG_PATH_BYTES - 1, "", "File that lines are appended to; empty is standard error.") \

@@ -397,17 +397,28 @@ struct msg_world_flushed {
 #define ORDER_WORDS_BYTES  1024u /* most of an order's words, each with an ending NUL */
 #define ORDER_TEXT_BYTES   4096u /* most of an answer's text */
 
+/* What an operator may order. X(id, name, meaning). A role may also what those before it may. */
+#define OPERATOR_ROLES(X)                                                                          \
+	X(READ, "read", "ask what /status does not show: players, parties")                        \
+	X(OPERATE, "operate", "what changes who plays where: instances, kicks")                    \
+	X(ADMIN, "admin", "all; what ends evidence or is kept for the server's owner, too")
+#define OPERATOR_ROLE_ENUM(id, name, meaning) OPERATOR_##id,
+enum operator_role { OPERATOR_ROLES(OPERATOR_ROLE_ENUM) OPERATOR_ROLE_COUNT };
+
 /* An order is a list of words, as typed: "instance", "close", "3.1". */
 struct msg_order {
 	char author[ORDER_AUTHOR_BYTES];
+	uint32_t role;        /* enum operator_role, of the author's token */
 	uint32_t words;       /* how many follow */
 	uint32_t words_bytes; /* in all, each with an ending NUL; at most ORDER_WORDS_BYTES */
+	uint32_t pad;
 };
 
 /* X(id, status of HTTP, meaning) */
 #define ORDER_RESULTS(X)                                                                           \
 	X(DONE, 200, "carried out, or the question answered")                                      \
 	X(USAGE, 400, "not an order, or its words are wrong")                                      \
+	X(FORBIDDEN, 403, "the author's role does not have this right")                            \
 	X(REFUSED, 409, "understood, and not carried out")                                         \
 	X(UNAVAILABLE, 503, "nobody could answer")
 #define ORDER_RESULT_ENUM(id, status, meaning) ORDER_##id,

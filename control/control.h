@@ -94,9 +94,9 @@ void ctl_free(struct ctl *ctl);
 enum ctl_state ctl_state(const struct ctl *ctl);
 const char *ctl_state_name(enum ctl_state state);
 
-/* Set-up thread, before ops_start: the counters of admission, redis and control, the health of
- * redis and of each shard whose last tick is known, and readiness. Then ops must be stopped before
- * ctl_free. */
+/* Set-up thread, before ops_start: the counters of admission, redis, parties and control, the
+ * health of redis, admission, parties and of each shard whose last tick is known, and readiness.
+ * Then ops must be stopped before ctl_free. */
 void ctl_register(struct ctl *ctl, struct ops *ops);
 
 #endif

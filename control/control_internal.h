@@ -31,6 +31,7 @@
 	X(HELD, "rounds_held", COUNTER_SUM, "rounds in which the dataplane's rings were left standing, because much waits") \
 	X(ORDERS_DONE, "orders_done", COUNTER_SUM, "operators' orders that were carried out, and questions answered") \
 	X(ORDERS_REFUSED, "orders_refused", COUNTER_SUM, "operators' orders that were not")        \
+	X(ORDERS_FORBIDDEN, "orders_forbidden", COUNTER_SUM, "... because the operator's role does not have the right") \
 	X(HEARTBEATS, "heartbeats", COUNTER_SUM, "heartbeats given to Redis")                      \
 	X(STATE, "state", COUNTER_GAUGE, "0 starting, 1 ready, 2 and 3 stopping, 4 stopped")
 // clang-format on

@@ -18,6 +18,7 @@
 
 #include "common/log.h"
 #include "common/mono.h"
+#include "common/party.h"
 #include "control/control_rig.h"
 #include "control/ops/http_get.h"
 #include "control/ops/ops.h"
@@ -86,6 +87,18 @@ static void until_http(struct ops *ops, const char *path, int status, const char
 		fail_msg("%s was never %d with %s", path, status, text);
 }
 
+/* The world has no parties to fill Redis with. */
+static void restore_nothing(struct rig *rig)
+{
+	struct msg_party_restored end = {.what = PARTY_RESTORED_END, .epoch = 1};
+	struct msg_party_restore asked;
+
+	memcpy(&asked, msg_payload(rig_expect(rig->links.to_world, MSG_PARTY_RESTORE)),
+		sizeof(asked));
+	end.request = asked.request;
+	rig_push(rig->links.from_world, MSG_PARTY_RESTORED, 0, &end, sizeof(end), 0);
+}
+
 /* What an operator sees while Redis goes and comes, a shard stops ticking, and the node stops. */
 static void test_health(void **state)
 {
@@ -99,6 +112,9 @@ static void test_health(void **state)
 	ctl_register(rig.ctl, ops);
 	assert_int_equal(ops_start(ops, &rig.config, stderr), 0);
 	until_http(ops, "/health", 200, "connected");
+	until_http(ops, "/health", 200, "parties cannot be changed now");
+	restore_nothing(&rig);
+	until_http(ops, "/health", 200, "parties are read, up to version 4294967296;");
 	until_http(ops, "/ready", 200, "ready");
 	until_http(ops, "/metrics", 200,
 		"stormweir_admission_refused_ticket_used_total{thread=\"0\"} 0");
@@ -115,6 +131,8 @@ static void test_health(void **state)
 	redis_fixture_kill(&rig.server);
 	redis_fixture_start(&rig.server, NULL, NULL);
 	until_http(ops, "/health", 200, "connected");
+	restore_nothing(&rig);
+	until_http(ops, "/health", 200, "parties are read");
 	ctl_request_stop(rig.ctl);
 	rig_expect(rig.links.to_shard[0], MSG_SHARD_STOP);
 	until_http(ops, "/ready", 503, "stopping");

@@ -491,6 +491,6 @@ const struct adm_ops ctl_adm_ops = {.to_dataplane = to_dataplane,
 
 const struct director_ops ctl_director_ops = {NULL, build, to_shard, load, orders_opened};
 
-const struct party_ops ctl_party_ops = {NULL, to_shard, to_world, find_player};
+const struct party_ops ctl_party_ops = {NULL, to_shard, to_world, find_player, orders_looked};
 
 const struct presence_ops ctl_presence_ops = {NULL, sought, oust};

@@ -2,14 +2,16 @@
  * who gave it (MSG_ORDER); every one, also one that is refused, is answered with a text for a
  * person, written to the log and sent to the world thread for ops_audit_log.
  *
- *   instance open MAP                one more instance of a map or room
- *   instance close SLOT.GENERATION [why ...]
- *   kick PLAYER [why ...]            PLAYER: a character's id, or its name
- *   player PLAYER                    where it is, and what of it is not saved
- *   record stop                      ends the recordings of the shards (simulation.record)
+ *   instance open MAP                operate: one more instance of a map or room
+ *   instance close SLOT.GENERATION [why ...]     operate
+ *   kick PLAYER [why ...]            operate; PLAYER: a character's id, or its name
+ *   party PARTY|PLAYER               read: its members, its leader, where they are
+ *   player PLAYER                    read: where it is, and what of it is not saved
+ *   record start, record stop        admin; ends the recordings of the shards (simulation.record)
  *
- * To add one, write its function and its line in the table of orders.c. A function answers, or
- * keeps the order with orders_keep and answers later; one that is kept is answered at its deadline
+ * The first word of each meaning is the role that it needs (OPERATOR_ROLES of common/msg.h). To
+ * add one, write its function and its line in the table of orders.c. A function answers, or
+ * keeps the order with order_keep and answers later; one that is kept is answered at its deadline
  * by itself. `why` goes into the audit with the other words, and nowhere else.
  *
  * Thread: the control thread. */
@@ -20,6 +22,7 @@
 #include <stdint.h>
 
 #include "common/msg.h"
+#include "control/party/party.h"
 
 struct ctl;
 
@@ -48,6 +51,9 @@ void orders_take(struct ctl *ctl, const struct msg *message, uint64_t now_ns);
 void orders_opened(void *ctx, uint32_t definition, uint32_t id);
 /* MSG_WRITES_RESULT. */
 void orders_writes(struct ctl *ctl, const struct msg *message);
+/* party_ops.looked: ctx is the ctl. */
+void orders_looked(
+	void *ctx, uint64_t request, enum party_look look, const struct party_view *view);
 /* Deadlines; every few milliseconds. */
 void orders_tick(struct ctl *ctl, uint64_t now_ns);
 

@@ -1,7 +1,8 @@
 /* Proves what the control thread does with operators' orders, against a real redis-server and with
- * the test as ops, shard and world: each order by its words, each refusal by its sentence, each of
- * them once in the audit with who gave it; an instance that has to be prepared is answered when it
- * runs; a question to a world that says nothing is answered all the same. */
+ * the test as ops, shard and world: each order by its words and for the roles that may give it,
+ * each refusal by its sentence, each of them once in the audit with who gave it; an instance that
+ * has to be prepared is answered when it runs; a question to a world that says nothing is answered
+ * all the same. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,24 +15,31 @@
 #include "common/instance.h"
 #include "control/control_rig.h"
 
-/* One order and what is to come of it: the answer, which has `says` in it, and the audit. */
-static void order(struct rig *rig, const char *words, uint32_t count, uint32_t bytes,
-	enum order_result result, const char *says)
+static enum operator_role role = OPERATOR_ADMIN; /* of who orders */
+
+static uint64_t subject = 100; /* of the last order */
+
+static void send_order(struct rig *rig, const char *words, uint32_t count, uint32_t bytes)
 {
-	static uint64_t subject = 100;
-	struct msg_order body = {.author = "anna", .words = count, .words_bytes = bytes};
-	struct msg_order_answer answer;
+	struct msg_order body = {
+		.author = "anna", .role = role, .words = count, .words_bytes = bytes};
 	struct msg_buffer buffer;
 	uint8_t *at =
 		msg_begin(buffer.slot, MSG_ORDER, 0, (uint32_t)sizeof(body) + body.words_bytes);
-	const struct msg *message;
-	char text[ORDER_TEXT_BYTES + 1];
 
 	memcpy(at, &body, sizeof(body));
 	memcpy(at + sizeof(body), words, bytes);
 	buffer.slot->subject = ++subject;
 	assert_true(msg_ring_push(rig->links.from_ops, buffer.slot));
-	message = rig_expect(rig->links.to_ops, MSG_ORDER_ANSWER);
+}
+
+/* The answer to the last order, which has `says` in it. */
+static void answered(struct rig *rig, const char *words, enum order_result result, const char *says)
+{
+	const struct msg *message = rig_expect(rig->links.to_ops, MSG_ORDER_ANSWER);
+	struct msg_order_answer answer;
+	char text[ORDER_TEXT_BYTES + 1];
+
 	assert_int_equal(message->subject, subject);
 	memcpy(&answer, msg_payload(message), sizeof(answer));
 	assert_int_equal(message->payload_bytes, sizeof(answer) + answer.text_bytes);
@@ -39,7 +47,17 @@ static void order(struct rig *rig, const char *words, uint32_t count, uint32_t b
 	text[answer.text_bytes] = 0;
 	if (answer.result != result || !strstr(text, says))
 		fail_msg("%s: result %u: %s", words, answer.result, text);
+	/* Ops is woken after the answer is in its ring. */
+	for (int turns = 0; rig->woken != subject && turns < 10000; turns++)
+		rig_nap();
 	assert_int_equal(rig->woken, subject);
+}
+
+static void order(struct rig *rig, const char *words, uint32_t count, uint32_t bytes,
+	enum order_result result, const char *says)
+{
+	send_order(rig, words, count, bytes);
+	answered(rig, words, result, says);
 }
 
 /* The audit of the last order. */
@@ -165,6 +183,8 @@ static void a_player_is_looked_up_and_kicked(void **state)
 {
 	const struct ticket ticket = rig_ticket(4711);
 	const uint64_t peer = handle_make(0, 1, 5);
+	struct msg_writes_result writes = {.links = 4, .links_max = 5};
+	struct msg_writes_query query;
 	struct msg_player_remove removed;
 	struct rig rig;
 	uint64_t session;
@@ -179,9 +199,19 @@ static void a_player_is_looked_up_and_kicked(void **state)
 	/* The world says nothing; the rest is said. */
 	ORDER(&rig, "player\0Ulla", 2, DONE, "4711 Ulla, account 1, realm 1\n");
 	audited(&rig, true, "player Ulla", "the world thread did not say");
-	ORDER(&rig, "player\0004711", 2, DONE,
+	send_order(&rig, "player\0004711", 2, sizeof("player\0004711"));
+	memcpy(&query, msg_payload(rig_expect(rig.links.to_world, MSG_WRITES_QUERY)),
+		sizeof(query));
+	assert_int_equal(query.character_id, 4711);
+	writes.request = query.request - 1; /* an answer to nobody */
+	rig_push(rig.links.from_world, MSG_WRITES_RESULT, 0, &writes, sizeof(writes), 0);
+	writes.request = query.request;
+	writes.commits = 3;
+	rig_push(rig.links.from_world, MSG_WRITES_RESULT, 0, &writes, sizeof(writes), 0);
+	answered(&rig, "player 4711", ORDER_DONE,
 		"meadow, instance 0.1, shard 0, 0 maps before it\n"
-		"epoch         42\n");
+		"epoch         42\n"
+		"not saved     3 commits, no position; PostgreSQL is away");
 	audited(&rig, true, "player 4711", "connected");
 	ORDER(&rig, "kick\0004712", 2, REFUSED, "no player 4712");
 	audited(&rig, false, "kick 4712", "");
@@ -199,10 +229,118 @@ static void a_player_is_looked_up_and_kicked(void **state)
 	rig_fini(&rig);
 }
 
+static void each_role_has_its_orders(void **state)
+{
+	static const struct {
+		const char *words;
+		uint32_t count, bytes;
+		enum operator_role least;
+		enum order_result result; /* of who may */
+	} rows[] = {
+#define ROW(words, count, least, result)                                                           \
+	{words, count, (uint32_t)sizeof(words), OPERATOR_##least, ORDER_##result}
+		ROW("player\0001", 2, READ, REFUSED),
+		ROW("party\0001", 2, READ, UNAVAILABLE), /* nobody has filled this Redis */
+		ROW("instance\0open\0nowhere", 3, OPERATE, REFUSED),
+		ROW("instance\0close\0001.1", 3, OPERATE, REFUSED),
+		ROW("kick\0001", 2, OPERATE, REFUSED),
+		ROW("record\0start", 2, ADMIN, REFUSED),
+		ROW("record\0stop", 2, ADMIN, REFUSED),
+		/* Who may not is not told how it would be right. */
+		ROW("kick", 1, OPERATE, USAGE),
+#undef ROW
+	};
+	static const char *const names[] = {"read", "operate", "admin", "none"};
+	uint64_t forbidden = 0;
+	struct rig rig;
+	char says[64];
+
+	(void)state;
+	rig_init(&rig, 4096);
+	rig_start(&rig);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		for (role = 0; role <= OPERATOR_ROLE_COUNT; role++) {
+			bool may = role >= rows[i].least && role < OPERATOR_ROLE_COUNT;
+
+			snprintf(says, sizeof(says), "needs the role %s, and this token has %s",
+				names[rows[i].least], names[role]);
+			order(&rig, rows[i].words, rows[i].count, rows[i].bytes,
+				may ? rows[i].result : ORDER_FORBIDDEN, may ? "" : says);
+			forbidden += !may;
+		}
+	assert_true(forbidden > 10);
+	role = OPERATOR_READ;
+	ORDER(&rig, "kick\0Ulla\0she was rude", 3, FORBIDDEN, "operate");
+	for (const struct msg *m; (m = rig_expect(rig.links.to_world, MSG_AUDIT));)
+		if (memmem(msg_payload(m), m->payload_bytes, "kick Ulla she was rudeit needs", 30))
+			break; /* what is refused for its role is written down, too */
+	role = OPERATOR_ADMIN;
+	rig_stop(&rig, 0);
+	rig_fini(&rig);
+}
+
+static void a_party_is_looked_at(void **state)
+{
+	static const char party[] =
+		"SET t{party:1}:p:900 "
+		"{\"id\":\"900\",\"v\":\"4294967300\",\"leader\":\"12\",\"m\":["
+		"{\"c\":\"4711\",\"n\":\"Ulla\",\"map\":\"cave\",\"s\":1,\"a\":0},"
+		"{\"c\":\"12\",\"n\":\"Bert\",\"map\":\"cave\",\"s\":1,\"a\":0},"
+		"{\"c\":\"13\",\"n\":\"Carl\",\"map\":\"\",\"s\":1,\"a\":1}]}";
+	const struct ticket ticket = rig_ticket(4711);
+	const uint64_t peer = handle_make(0, 1, 5);
+	char large[8192], *at;
+	struct rig rig;
+	uint64_t session;
+
+	(void)state;
+	rig_init(&rig, 4096);
+	rig_start(&rig);
+	rig_say_hello(&rig, peer, &ticket);
+	session = rig_let_in(&rig);
+	ORDER(&rig, "party\000900", 2, UNAVAILABLE, "being filled");
+	audited(&rig, false, "party 900", "Redis");
+	freeReplyObject(rig_ask(&rig, "SET t{party:1}:epoch 1"));
+	freeReplyObject(rig_ask(&rig, party));
+	freeReplyObject(rig_ask(&rig, "SET t{party:1}:c:12 900"));
+	ORDER(&rig, "party\000901", 2, REFUSED, "no such party, and no such character");
+	audited(&rig, false, "party 901", "no such");
+	/* By its number, and by a member's. */
+	ORDER(&rig, "party\000900", 2, DONE,
+		"party         900, version 4294967300, 3 members\n"
+		"member        4711 Ulla, meadow, instance 0.1, shard 0\n"
+		"leader        12 Bert, on another node on cave, last said ");
+	audited(&rig, true, "party 900", "13 Carl, away for ");
+	ORDER(&rig, "party\00012", 2, DONE, "was nowhere yet\n");
+	audited(&rig, true, "party 12", "");
+	/* More than an answer holds: so many lines as there is room for. */
+	at = large +
+	     snprintf(large, sizeof(large),
+		     "SET t{party:1}:p:902 {\"id\":\"902\",\"v\":\"5\",\"leader\":\"1\",\"m\":[");
+	for (int i = 1; i <= 40; i++)
+		at += sprintf(at,
+			"%s{\"c\":\"184467440737095516%02d\",\"n\":\"a_name_of_thirty_one_bytes_%"
+			"04d\","
+			"\"map\":\"a_map_of_thirty_one_bytes_abcde\",\"s\":1,\"a\":0}",
+			i == 1 ? "" : ",", i % 16, i);
+	strcpy(at, "]}");
+	freeReplyObject(rig_ask(&rig, large));
+	ORDER(&rig, "party\000902", 2, DONE, "5, 40 members\n");
+	audited(&rig, true, "party 902", "a_name_of_thirty_one_bytes_0001,");
+	ORDER(&rig, "party\000902", 2, DONE, " more\n");
+	audited(&rig, true, "party 902", "");
+	rig_left(&rig, session);
+	rig_gone(&rig, peer);
+	rig_stop(&rig, 0);
+	rig_fini(&rig);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_order_is_answered_and_written_down),
+		cmocka_unit_test(each_role_has_its_orders),
+		cmocka_unit_test(a_party_is_looked_at),
 		cmocka_unit_test(recordings_end_by_order),
 		cmocka_unit_test(what_cannot_be_built_is_said),
 		cmocka_unit_test(a_player_is_looked_up_and_kicked),

@@ -202,6 +202,27 @@ static enum ops_level admission_health(void *ctx, char *sentence, size_t bytes)
 	return ctl_state(ctl) == CTL_READY ? OPS_GREEN : OPS_YELLOW;
 }
 
+/* Yellow, not red: parties go on as the shards know them, and only a change has to wait. */
+static enum ops_level parties_health(void *ctx, char *sentence, size_t bytes)
+{
+	const struct ctl *ctl = ctx;
+	const _Atomic uint64_t *count = party_counters(ctl->party)->values;
+	bool attached = counter_get(&count[PARTY_C_ATTACHED]);
+
+	if (attached)
+		snprintf(sentence, bytes,
+			"the realm's parties are read, up to version %" PRIu64 "; %" PRIu64
+			" questions to Redis are under way",
+			counter_get(&count[PARTY_C_VERSION]), counter_get(&count[PARTY_C_CALLS]));
+	else
+		snprintf(sentence, bytes,
+			"parties cannot be changed now: Redis is away, or is being filled with "
+			"them "
+			"(%" PRIu64 " tries have failed)",
+			counter_get(&count[PARTY_C_RESTORES_FAILED]));
+	return attached ? OPS_GREEN : OPS_YELLOW;
+}
+
 static bool instance(void *ctx, uint32_t slot, uint64_t now_ns, struct ops_instance *out)
 {
 	const struct ctl *ctl = ctx;
@@ -271,6 +292,7 @@ void ctl_register(struct ctl *ctl, struct ops *ops)
 			     .histogram = adm_verify_time(ctl->adm)});
 	ops_register_health(ops, "redis", redis_health, ctl);
 	ops_register_health(ops, "admission", admission_health, ctl);
+	ops_register_health(ops, "parties", parties_health, ctl);
 	for (uint32_t s = 0; s < ctl->links.shards; s++)
 		known |= ctl->links.shard_last_tick_ns[s] != NULL;
 	if (known)

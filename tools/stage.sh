@@ -92,8 +92,8 @@ stage_ticket_key() {
 # The one operator of a stage; its token is the server's list and the operator's own file in one.
 stage_operator() {
 	stage_token=$(dirname "$stage_key")/operator.token
-	[[ -s $stage_token ]] && return 0
-	(umask 077 && "$stage_bin/swctl" token "${SUDO_USER:-${USER:-operator}}" >"$stage_token.new") &&
+	grep -qs ' admin ' "$stage_token" && return 0
+	(umask 077 && "$stage_bin/swctl" token "${SUDO_USER:-${USER:-operator}}" admin >"$stage_token.new") &&
 		mv "$stage_token.new" "$stage_token"
 }
 

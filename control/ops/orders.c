@@ -145,16 +145,17 @@ static uint32_t words_of(struct order *order)
 }
 
 static bool send_order(struct orders *o, struct order *order, struct MHD_Connection *connection,
-	const char *author, uint32_t words)
+	const struct operator* who, uint32_t words)
 {
-	struct msg_order body = {.words = words, .words_bytes = (uint32_t)order->body_bytes};
+	struct msg_order body = {
+		.role = who->role, .words = words, .words_bytes = (uint32_t)order->body_bytes};
 	struct msg *message = o->scratch;
 	uint32_t place = 0;
 	uint8_t *payload;
 	bool good = false;
 
 	take_answers(o); /* nobody comes for those to clients that went away, and the ring fills */
-	memcpy(body.author, author, sizeof(body.author));
+	memcpy(body.author, who->name, sizeof(body.author));
 	payload = msg_begin(
 		message, MSG_ORDER, HANDLE_NONE, (uint32_t)sizeof(body) + body.words_bytes);
 	memcpy(payload, &body, sizeof(body));
@@ -185,9 +186,9 @@ static bool refuse(struct orders *o, enum ops_counter counter, FILE *out, const 
 static bool begin(struct orders *o, struct order *order, struct MHD_Connection *connection,
 	const char *tokens_path, unsigned *status, FILE *out)
 {
-	char author[ORDER_AUTHOR_BYTES];
+	struct operator who;
 	enum token_fault fault =
-		tokens_author(o->to_control ? tokens_path : "", bearer(connection), author);
+		tokens_operator(o->to_control ? tokens_path : "", bearer(connection), &who);
 	uint32_t words;
 
 	if (fault != TOKEN_FAULT_NONE) {
@@ -203,7 +204,7 @@ static bool begin(struct orders *o, struct order *order, struct MHD_Connection *
 		return refuse(o, OPS_C_UNREADABLE, out,
 			"an order is a list of words, one a line, of 1 KiB at most in all");
 	}
-	if (!send_order(o, order, connection, author, words)) {
+	if (!send_order(o, order, connection, &who, words)) {
 		*status = MHD_HTTP_SERVICE_UNAVAILABLE;
 		return refuse(o, OPS_C_BUSY, out,
 			"too many orders are under way, or the server is stopping");

@@ -2,11 +2,12 @@
  * to ops; the HTTP thread's, but for what is marked.
  *
  *   POST /order, with "Authorization: Bearer TOKEN", and the order's words as the body, one a line.
- *   200 done, 400 not an order, 401 no operator's token, 409 refused, 503 nobody answers; the body
- *   is a text for a person.
+ *   200 done, 400 not an order, 401 no operator's token, 403 not the operator's role, 409 refused,
+ *   503 nobody answers; the body is a text for a person.
  *
  * While the control thread works on it the connection is suspended and costs the HTTP thread
- * nothing. What an order is decides the control thread (control/orders.h) alone. */
+ * nothing. What an order is, and which role it needs, decides the control thread
+ * (control/orders.h) alone. */
 #ifndef SW_CONTROL_OPS_ORDERS_H
 #define SW_CONTROL_OPS_ORDERS_H
 

@@ -1,8 +1,8 @@
 /* Proves the way of an operator's order over real HTTP: only a token of the file is taken, with
- * each fault of it by its sentence, and the file is read anew each time; the words and the name
- * come to the control thread as they were sent, and nothing that is no list of words does; answers
- * go to whoever asked, in any order; more than there is room for is refused; and who waits when the
- * server stops is told so. */
+ * each fault of it by its sentence, and the file is read anew each time; the words, the name and
+ * the role come to the control thread as they were sent, and nothing that is no list of words does;
+ * answers go to whoever asked, in any order; more than there is room for is refused; and who waits
+ * when the server stops is told so. */
 #include <arpa/inet.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -152,9 +152,12 @@ static void refused(
 
 static void only_tokens_of_the_file(void **state)
 {
-	static const char *const bad_lines[] = {"anna\n", "anna short\n", "anna " TOKEN_A " more\n",
-		"anna " TOKEN_A TOKEN_A TOKEN_A TOKEN_A TOKEN_A "\n",
-		"anna_has_a_name_of_more_than_31_bytes " TOKEN_A "\n", "\xc3\xa4 " TOKEN_A "\n"};
+	static const char *const bad_lines[] = {"anna\n", "anna read\n", "anna read short\n",
+		"anna " TOKEN_A "\n", "anna " TOKEN_A " read\n", "anna owner " TOKEN_A "\n",
+		"anna Read " TOKEN_A "\n", "anna read " TOKEN_A " more\n",
+		"anna read " TOKEN_A TOKEN_A TOKEN_A TOKEN_A TOKEN_A "\n",
+		"anna_has_a_name_of_more_than_31_bytes read " TOKEN_A "\n",
+		"\xc3\xa4 read " TOKEN_A "\n"};
 	struct msg_order order;
 	const char *words;
 	struct rig rig;
@@ -164,21 +167,23 @@ static void only_tokens_of_the_file(void **state)
 	start(&rig);
 	unlink(tokens);
 	refused(&rig, TOKEN_A, "player\n1\n", 401, "cannot read the file");
-	write_tokens("anna " TOKEN_A "\n", 0640);
+	write_tokens("anna read " TOKEN_A "\n", 0640);
 	refused(&rig, TOKEN_A, "player\n1\n", 401, "chmod 600");
-	write_tokens("anna " TOKEN_A "\n", 0604);
+	write_tokens("anna read " TOKEN_A "\n", 0604);
 	refused(&rig, TOKEN_A, "player\n1\n", 401, "chmod 600");
 	for (size_t i = 0; i < sizeof(bad_lines) / sizeof(bad_lines[0]); i++) {
 		char text[512];
 
 		write_tokens(bad_lines[i], 0600);
-		refused(&rig, TOKEN_A, "player\n1\n", 401, "not NAME TOKEN");
+		refused(&rig, TOKEN_A, "player\n1\n", 401, "not NAME ROLE TOKEN");
 		/* Nor one that stands before the bad line. */
-		snprintf(text, sizeof(text), "bob " TOKEN_B "\n%s", bad_lines[i]);
+		snprintf(text, sizeof(text), "bob admin " TOKEN_B "\n%s", bad_lines[i]);
 		write_tokens(text, 0600);
-		refused(&rig, TOKEN_B, "player\n1\n", 401, "not NAME TOKEN");
+		refused(&rig, TOKEN_B, "player\n1\n", 401, "not NAME ROLE TOKEN");
 	}
-	write_tokens("# operators\n\nanna " TOKEN_A "\n bob\t" TOKEN_B " \r\nanna " TOKEN_C, 0600);
+	write_tokens("# operators\n\nanna read " TOKEN_A "\n bob\toperate " TOKEN_B
+		     " \r\nanna admin " TOKEN_C,
+		0600);
 	refused(&rig, "", "player\n1\n", 401, "no token came");
 	refused(&rig, "0123456789abcdef0123456789abcdee", "player\n1\n", 401, "no operator has");
 	refused(&rig, "0123456789abcdef0123456789abcdef0", "player\n1\n", 401, "no operator has");
@@ -191,11 +196,15 @@ static void only_tokens_of_the_file(void **state)
 		client_start(&c, &rig, shown[i], "player\n1\n");
 		id = next_order(&rig, &order, &words);
 		assert_string_equal(order.author, i == 1 ? "bob" : "anna");
+		assert_int_equal(order.role, i); /* read, operate, admin */
 		answer(&rig, id, ORDER_DONE, "fine");
 		expect(&c, 200, "fine");
 	}
+	/* In two lines: as whom, and with which rights? */
+	write_tokens("anna admin " TOKEN_A "\nbob read " TOKEN_B "\nanna read " TOKEN_A "\n", 0600);
+	refused(&rig, TOKEN_A, "player\n1\n", 401, "in two lines");
 	/* Taken away: from the next order on. */
-	write_tokens("anna " TOKEN_C "\n", 0600);
+	write_tokens("anna read " TOKEN_C "\n", 0600);
 	refused(&rig, TOKEN_A, "player\n1\n", 401, "no operator has");
 	rig.config.ops.tokens[0] = 0;
 	refused(&rig, TOKEN_C, "player\n1\n", 401, "takes no orders");
@@ -224,7 +233,7 @@ static void words_come_as_they_were_sent(void **state)
 
 	(void)state;
 	start(&rig);
-	write_tokens("anna " TOKEN_A "\n", 0600);
+	write_tokens("anna read " TOKEN_A "\n", 0600);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		c = (struct client){&rig, TOKEN_A, bad[i].text, bad[i].bytes, 0, 0, NULL};
 		assert_int_equal(pthread_create(&c.thread, NULL, client_run, &c), 0);
@@ -265,7 +274,7 @@ static void answers_find_who_asked(void **state)
 
 	(void)state;
 	start(&rig);
-	write_tokens("anna " TOKEN_A "\n", 0600);
+	write_tokens("anna read " TOKEN_A "\n", 0600);
 	for (uint32_t i = 0; i < ORDERS_MAX; i++) {
 		snprintf(text[i], sizeof(text[i]), "player\n%u\n", i);
 		client_start(&clients[i], &rig, TOKEN_A, text[i]);
@@ -289,6 +298,9 @@ static void answers_find_who_asked(void **state)
 	client_start(&late, &rig, TOKEN_A, "player\n1\n");
 	answer(&rig, next_order(&rig, &order, &words), (enum order_result)99, "?");
 	expect(&late, 503, "?");
+	client_start(&late, &rig, TOKEN_A, "player\n1\n");
+	answer(&rig, next_order(&rig, &order, &words), ORDER_FORBIDDEN, "the role");
+	expect(&late, 403, "the role");
 	end(&rig);
 }
 
@@ -318,7 +330,7 @@ static void who_leaves_takes_nothing_along(void **state)
 
 	(void)state;
 	start(&rig);
-	write_tokens("anna " TOKEN_A "\n", 0600);
+	write_tokens("anna read " TOKEN_A "\n", 0600);
 	memset(text, 'x', sizeof(text) - 1);
 	for (uint32_t i = 0; i < 3 * OPS_ORDER_SLOTS * MSG_SLOT_BYTES / ORDER_TEXT_BYTES; i++) {
 		int fd = ask_and_stay(&rig);
@@ -342,7 +354,7 @@ static void a_stop_tells_who_waits(void **state)
 
 	(void)state;
 	start(&rig);
-	write_tokens("anna " TOKEN_A "\n", 0600);
+	write_tokens("anna read " TOKEN_A "\n", 0600);
 	for (uint32_t i = 0; i < 3; i++) {
 		client_start(&clients[i], &rig, TOKEN_A, "player\n1\n");
 		next_order(&rig, &order, &words);

@@ -112,7 +112,8 @@ int swctl_order(int argc, char **argv)
 	if (status == 200) {
 		print_answer(stdout, body);
 	} else {
-		fprintf(stderr, "swctl: %s: ", status == 409 ? "refused" : "not done");
+		fprintf(stderr,
+			"swctl: %s: ", status == 409 || status == 403 ? "refused" : "not done");
 		print_answer(stderr, body);
 	}
 	free(body);
@@ -126,16 +127,16 @@ int swctl_token(int argc, char **argv)
 {
 	uint8_t bytes[32];
 	char token[2 * sizeof(bytes) + 1];
-	const char *name = argc == 2 ? argv[1] : "";
+	const char *name = argc == 3 ? argv[1] : "";
 	bool good =
 		name[0] && name[0] != '#' && name[0] != '-' && strlen(name) < ORDER_AUTHOR_BYTES;
 
 	for (const char *at = name; *at; at++)
 		good &= *at >= '!' && *at <= '~';
-	if (!good) {
+	if (!good || operator_role_of(argv[2]) == OPERATOR_ROLE_COUNT) {
 		fprintf(stderr,
-			"swctl: token takes the operator's name: up to %u characters, no "
-			"blanks\n",
+			"swctl: token takes the operator's name, up to %u characters without "
+			"blanks, and role: read, operate or admin\n",
 			ORDER_AUTHOR_BYTES - 1);
 		return 2;
 	}
@@ -145,6 +146,6 @@ int swctl_token(int argc, char **argv)
 	}
 	randombytes_buf(bytes, sizeof(bytes));
 	sodium_bin2hex(token, sizeof(token), bytes, sizeof(bytes));
-	printf("%s %s\n", name, token);
+	printf("%s %s %s\n", name, argv[2], token);
 	return fflush(stdout) ? 1 : 0;
 }

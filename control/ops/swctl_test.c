@@ -125,10 +125,15 @@ static void test_exit_codes(void **state)
 		{"kick '' --http 127.0.0.1:1", 2},
 		{"kick --nonsense", 2},
 		{"token", 2},
-		{"token '#anna'", 2},
-		{"token 'two words'", 2},
-		{"token a_name_of_more_than_thirty_one_bytes", 2},
-		{"token anna", 0},
+		{"token anna", 2},
+		{"token '#anna' read", 2},
+		{"token 'two words' read", 2},
+		{"token a_name_of_more_than_thirty_one_bytes read", 2},
+		{"token anna owner", 2},
+		{"token anna read more", 2},
+		{"token anna read", 0},
+		{"token anna operate", 0},
+		{"token anna admin", 0},
 	};
 
 	(void)state;

@@ -48,6 +48,9 @@ static enum token_fault read_file(const char *path, char **text)
 	if (got < 0)
 		goto out;
 	(*text)[got] = 0;
+	fault = TOKEN_FAULT_FILE_LINE;
+	if (memchr(*text, 0, (size_t)got)) /* what follows it would not be read */
+		goto out;
 	close(fd);
 	return TOKEN_FAULT_NONE;
 out:
@@ -66,26 +69,48 @@ static void forget(char *text)
 	free(text);
 }
 
-/* Cuts a line into name and token. False: it is neither that nor to be skipped. *name NULL: to be
- * skipped. */
-static bool line_read(char *line, char **name, char **token)
+enum operator_role operator_role_of(const char *name)
+{
+	static const char *const names[OPERATOR_ROLE_COUNT] = {
+#define NAME(id, name, meaning) name,
+		OPERATOR_ROLES(NAME)
+#undef NAME
+	};
+	uint32_t role = 0;
+
+	while (role < OPERATOR_ROLE_COUNT && strcmp(name, names[role]) != 0)
+		role++;
+	return (enum operator_role)role;
+}
+
+/* The words of a line; name NULL: it is to be skipped. */
+struct line {
+	char *name, *token;
+	enum operator_role role;
+};
+
+/* Cuts the line in place. False: it is neither an operator's nor to be skipped. */
+static bool line_read(char *text, struct line *line)
 {
 	static const char blank[] = " \t\r";
-	char *rest;
+	char *role, *rest;
 
-	*name = strtok_r(line, blank, &rest);
-	if (!*name || **name == '#') {
-		*name = NULL;
+	line->name = strtok_r(text, blank, &rest);
+	if (!line->name || *line->name == '#') {
+		line->name = NULL;
 		return true;
 	}
-	*token = strtok_r(NULL, blank, &rest);
-	if (!*token || strtok_r(NULL, blank, &rest) || strlen(*name) >= ORDER_AUTHOR_BYTES ||
-		strlen(*token) < TOKEN_BYTES_MIN || strlen(*token) > TOKEN_BYTES_MAX)
+	role = strtok_r(NULL, blank, &rest);
+	line->token = role ? strtok_r(NULL, blank, &rest) : NULL;
+	if (!line->token || strtok_r(NULL, blank, &rest) ||
+		strlen(line->name) >= ORDER_AUTHOR_BYTES || strlen(line->token) < TOKEN_BYTES_MIN ||
+		strlen(line->token) > TOKEN_BYTES_MAX)
 		return false;
-	for (const char *at = *name; *at; at++)
+	for (const char *at = line->name; *at; at++)
 		if (*at < '!' || *at > '~')
 			return false;
-	return true;
+	line->role = operator_role_of(role);
+	return line->role < OPERATOR_ROLE_COUNT;
 }
 
 static void digest(uint8_t out[crypto_generichash_BYTES], const char *token)
@@ -94,11 +119,12 @@ static void digest(uint8_t out[crypto_generichash_BYTES], const char *token)
 		out, crypto_generichash_BYTES, (const uint8_t *)token, strlen(token), NULL, 0);
 }
 
-enum token_fault tokens_author(const char *path, const char *token, char author[ORDER_AUTHOR_BYTES])
+enum token_fault tokens_operator(const char *path, const char *token, struct operator* who)
 {
 	uint8_t shown[crypto_generichash_BYTES], known[crypto_generichash_BYTES];
 	enum token_fault fault;
-	char *text, *at, *line, *name, *one;
+	char *text, *at, *cut;
+	struct line line;
 
 	if (!path[0])
 		return TOKEN_FAULT_OFF;
@@ -110,19 +136,23 @@ enum token_fault tokens_author(const char *path, const char *token, char author[
 	digest(shown, token);
 	fault = TOKEN_FAULT_WRONG;
 	at = text;
-	while ((line = strsep(&at, "\n"))) {
-		if (!line_read(line, &name, &one)) {
+	while ((cut = strsep(&at, "\n"))) {
+		if (!line_read(cut, &line)) {
 			fault = TOKEN_FAULT_FILE_LINE;
 			break;
 		}
-		if (!name)
+		if (!line.name)
 			continue;
-		digest(known, one);
+		digest(known, line.token);
 		if (sodium_memcmp(shown, known, sizeof(known)))
 			continue;
+		if (fault == TOKEN_FAULT_NONE) { /* whose is it, and with which role? */
+			fault = TOKEN_FAULT_FILE_TWICE;
+			break;
+		}
 		fault = TOKEN_FAULT_NONE;
-		memset(author, 0, ORDER_AUTHOR_BYTES);
-		memcpy(author, name, strlen(name));
+		*who = (struct operator){.role = line.role};
+		memcpy(who->name, line.name, strlen(line.name));
 	}
 	sodium_memzero(known, sizeof(known));
 	forget(text);
@@ -131,18 +161,19 @@ enum token_fault tokens_author(const char *path, const char *token, char author[
 
 enum token_fault tokens_first(const char *path, char token[TOKEN_BYTES_MAX + 1])
 {
-	char *text, *at, *line, *name, *one;
+	char *text, *at, *cut;
+	struct line line;
 	enum token_fault fault = read_file(path, &text);
 
 	if (fault != TOKEN_FAULT_NONE)
 		return fault;
 	fault = TOKEN_FAULT_MISSING;
 	at = text;
-	while (fault == TOKEN_FAULT_MISSING && (line = strsep(&at, "\n"))) {
-		if (!line_read(line, &name, &one)) {
+	while (fault == TOKEN_FAULT_MISSING && (cut = strsep(&at, "\n"))) {
+		if (!line_read(cut, &line)) {
 			fault = TOKEN_FAULT_FILE_LINE;
-		} else if (name) {
-			memcpy(token, one, strlen(one) + 1);
+		} else if (line.name) {
+			memcpy(token, line.token, strlen(line.token) + 1);
 			fault = TOKEN_FAULT_NONE;
 		}
 	}

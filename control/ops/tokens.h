@@ -1,6 +1,7 @@
-/* tokens: who may give orders. A file with a line "NAME TOKEN" for each operator, of mode 0600;
- * empty lines and lines that begin with # are skipped. A name may have several tokens, so that one
- * can be replaced while both are good. The file is read at each look, so no change needs a restart.
+/* tokens: who may give which orders. A file with a line "NAME ROLE TOKEN" for each operator, of
+ * mode 0600; empty lines and lines that begin with # are skipped. A name may have several tokens,
+ * so that one can be replaced while both are good. The file is read at each look, so no change
+ * needs a restart. Roles: OPERATOR_ROLES of common/msg.h.
  *
  * Any thread but a hot one. */
 #ifndef SW_CONTROL_OPS_TOKENS_H
@@ -24,18 +25,28 @@
 	X(FILE_MODE, "the node does not use the file of ops.tokens: others than its owner may "    \
 		     "read or write it (chmod 600)")                                               \
 	X(FILE_LINE,                                                                               \
-		"the node does not use the file of ops.tokens: a line of it is not NAME TOKEN, "   \
-		"with a token of 32 to 128 characters")                                            \
+		"the node does not use the file of ops.tokens: a line of it is not NAME ROLE "     \
+		"TOKEN, with a role of read, operate or admin and a token of 32 to 128 "           \
+		"characters")                                                                      \
+	X(FILE_TWICE, "the node does not use the file of ops.tokens: this token is in two lines")  \
 	X(WRONG, "no operator has this token")
 #define TOKEN_FAULT_ENUM(id, sentence) TOKEN_FAULT_##id,
 enum token_fault { TOKEN_FAULTS(TOKEN_FAULT_ENUM) TOKEN_FAULT_COUNT };
 const char *token_fault_text(enum token_fault fault);
 
+struct operator
+{
+	char name[ORDER_AUTHOR_BYTES];
+	enum operator_role role;
+};
+
+/* OPERATOR_ROLE_COUNT: there is no such role. */
+enum operator_role operator_role_of(const char *name);
+
 /* Whose token it is. path: ops.tokens, "" for none; token: NULL or "" where none came. Each token
- * of the file is compared, in a time that does not depend on what is in it. author is filled with
+ * of the file is compared, in a time that does not depend on what is in it. *who is filled with
  * NONE alone. */
-enum token_fault tokens_author(
-	const char *path, const char *token, char author[ORDER_AUTHOR_BYTES]);
+enum token_fault tokens_operator(const char *path, const char *token, struct operator* who);
 
 /* The first token of a file of that kind, for swctl. */
 enum token_fault tokens_first(const char *path, char token[TOKEN_BYTES_MAX + 1]);

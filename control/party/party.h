@@ -4,6 +4,9 @@
  * members on other nodes hear of it), tells the shards whose players it concerns, has each changed
  * party written down by the world thread, and fills a Redis that was emptied from there again.
  *
+ * A Redis that lost its last changes (a replica took over, its last second was not on disk) is
+ * noticed by its version, which then goes on above what was read: what it knows is the truth again.
+ *
  * Nothing is missed unseen: versions are dense, so a gap in the stream (it is kept to 8,192 events)
  * is known for one, and after it, as after a new connection, every shard is told to ask for each of
  * its players anew (MSG_PARTY_RESYNC). While Redis is away, or is being filled, what players ask is
@@ -47,6 +50,7 @@
 	X(TOLD, "states_told", COUNTER_SUM, "states of parties that shards were told")             \
 	X(INVITES, "invites_told", COUNTER_SUM, "invitations, and ends of such, that shards were told") \
 	X(GAPS, "gaps", COUNTER_SUM, "times events were missed, and every player's party asked for anew") \
+	X(LOST, "lost", COUNTER_SUM, "times Redis came back without changes that had been read (a replica took over?)") \
 	X(RESYNCS, "resyncs", COUNTER_SUM, "times the shards were told to ask for every player's party") \
 	X(SAVES, "saves", COUNTER_SUM, "changed parties handed to the world thread")               \
 	X(RESTORES, "restores", COUNTER_SUM, "times an emptied Redis was filled")                  \
@@ -71,12 +75,37 @@ struct party_seat {
 	char name[CHARACTER_NAME_BYTES];
 };
 
+/* What a look at a party found. X(id, sentence) */
+#define PARTY_LOOKS(X)                                                                             \
+	X(FOUND, "")                                                                               \
+	X(NONE, "there is no such party, and no such character is in one")                         \
+	X(UNAVAILABLE, "it cannot be said now: Redis is away, or is being filled with the "        \
+		       "parties")
+#define PARTY_LOOK_ENUM(id, sentence) PARTY_LOOK_##id,
+enum party_look { PARTY_LOOKS(PARTY_LOOK_ENUM) PARTY_LOOK_COUNT };
+const char *party_look_text(enum party_look look);
+
+/* A party as Redis keeps it; texts are good UTF-8 without control characters. */
+struct party_view {
+	uint64_t party_id, version, leader_id;
+	uint32_t member_count;
+	struct party_view_member {
+		uint64_t character_id;
+		uint64_t seen_ms, away_ms; /* ago; away_ms 0: it is here */
+		char name[CHARACTER_NAME_BYTES];
+		char map[MAP_NAME_BYTES]; /* "": not known */
+	} members[PARTY_MEMBERS_MAX];     /* who joined first first */
+};
+
 struct party_ops {
 	void *ctx;
 	/* The message is copied; the other side gets it even if its ring is full now. */
 	void (*to_shard)(void *ctx, uint32_t shard, const struct msg *message);
 	void (*to_world)(void *ctx, const struct msg *message);
 	bool (*find)(void *ctx, uint64_t character_id, struct party_seat *out);
+	/* The answer to party_look; view is NULL unless something was found. */
+	void (*looked)(
+		void *ctx, uint64_t request, enum party_look look, const struct party_view *view);
 };
 
 struct redis_link;
@@ -97,6 +126,10 @@ void party_from_world(struct party *party, const struct msg *message, uint64_t n
  * PARTY_LEASE_MS / 2); is not any more. Sent with the next tick. */
 void party_here(struct party *party, uint64_t character_id);
 void party_away(struct party *party, uint64_t character_id, uint64_t generation);
+
+/* Asks Redis for a party: who is its number, or that or the name of a member. Changes nothing.
+ * ops.looked comes with the request, once, perhaps before this returns. */
+void party_look(struct party *party, const char *who, uint64_t request, uint64_t now_ns);
 
 /* The link has come up, has broken. */
 void party_link_up(struct party *party, uint64_t now_ns);

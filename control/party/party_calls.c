@@ -39,6 +39,21 @@ void party_number_text(uint64_t number, char text[NUMBER_BYTES])
 	snprintf(text, NUMBER_BYTES, "%" PRIu64, number);
 }
 
+uint64_t party_json_number(const json_t *object, const char *name)
+{
+	const char *text = json_string_value(json_object_get(object, name));
+
+	return text ? party_number(text) : 0;
+}
+
+void party_name_copy(char *to, size_t bytes, const char *from)
+{
+	size_t count = strnlen(from, bytes - 1);
+
+	memcpy(to, from, count);
+	memset(to + count, 0, bytes - count);
+}
+
 /* ---- what is to be written down ---- */
 
 static void save(struct party *party, uint64_t id, uint64_t version, const char *text, size_t bytes)

@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <jansson.h>
-
 #include "common/handle.h"
 #include "common/log.h"
 #include "common/mono.h"
@@ -36,14 +34,6 @@ void party_tell_answer(struct party *party, const struct party_call *call, enum 
 	party->ops.to_shard(party->ops.ctx, call->shard, message);
 }
 
-static void name_copy(char *to, size_t bytes, const char *from)
-{
-	size_t count = strnlen(from, bytes - 1);
-
-	memcpy(to, from, count);
-	memset(to + count, 0, bytes - count);
-}
-
 static void tell_invite(struct party *party, uint64_t character_id, uint64_t other_id,
 	const char *name, uint64_t left_ms, bool declined)
 {
@@ -60,7 +50,7 @@ static void tell_invite(struct party *party, uint64_t character_id, uint64_t oth
 	}
 	if (!party->ops.find(party->ops.ctx, character_id, &seat))
 		return;
-	name_copy(body.name, sizeof(body.name), name);
+	party_name_copy(body.name, sizeof(body.name), name);
 	memset(message, 0, sizeof(message));
 	memcpy(msg_begin(message, MSG_PARTY_INVITE, seat.peer, sizeof(body)), &body, sizeof(body));
 	message->subject = seat.session;
@@ -83,32 +73,25 @@ static void concern(struct draft *draft, uint64_t character_id)
 		draft->concerned[draft->concerned_count++] = character_id;
 }
 
-static uint64_t json_id(const json_t *object, const char *name)
-{
-	const char *text = json_string_value(json_object_get(object, name));
-
-	return text ? party_number(text) : 0;
-}
-
 /* The party as the script keeps it. False: it cannot be. */
 static bool draft_party(struct draft *draft, const char *text, size_t bytes)
 {
 	json_t *root = json_loadb(text, bytes, 0, NULL), *members = json_object_get(root, "m");
 	bool led = false;
 
-	draft->head.party_id = json_id(root, "id");
-	draft->head.version = json_id(root, "v");
-	draft->head.leader_id = json_id(root, "leader");
+	draft->head.party_id = party_json_number(root, "id");
+	draft->head.version = party_json_number(root, "v");
+	draft->head.leader_id = party_json_number(root, "leader");
 	for (size_t i = 0; i < json_array_size(members) && i < PARTY_MEMBERS_MAX; i++) {
 		const json_t *from = json_array_get(members, i);
 		struct msg_party_member *member = &draft->members[i];
 		const char *name = json_string_value(json_object_get(from, "n"));
 		const char *map = json_string_value(json_object_get(from, "map"));
 
-		member->character_id = json_id(from, "c");
+		member->character_id = party_json_number(from, "c");
 		member->online = json_number_value(json_object_get(from, "a")) == 0;
-		name_copy(member->name, sizeof(member->name), name ? name : "");
-		name_copy(member->map, sizeof(member->map), map ? map : "");
+		party_name_copy(member->name, sizeof(member->name), name ? name : "");
+		party_name_copy(member->map, sizeof(member->map), map ? map : "");
 		led |= member->character_id == draft->head.leader_id;
 		if (!member->character_id)
 			led = false, i = PARTY_MEMBERS_MAX;
@@ -243,7 +226,7 @@ static void on_state_event(struct party *party, const redisReply *fields, uint64
 		char number[NUMBER_BYTES];
 		size_t bytes = strcspn(gone, ",");
 
-		name_copy(number, bytes < sizeof(number) ? bytes + 1 : sizeof(number), gone);
+		party_name_copy(number, bytes < sizeof(number) ? bytes + 1 : sizeof(number), gone);
 		concern(&draft, party_number(number));
 		gone += bytes + (gone[bytes] == ',');
 	}
@@ -264,11 +247,13 @@ static void on_event(struct party *party, const redisReply *entry)
 	fields = entry->element[1];
 	kind = field(fields, "k");
 	version = party_number(field(fields, "v"));
-	name_copy(party->last_event, sizeof(party->last_event), party_text(entry, 0));
+	party_name_copy(party->last_event, sizeof(party->last_event), party_text(entry, 0));
 	party_count(party, PARTY_C_EVENTS, 1);
 	if (version != party->last_version + 1) {
 		party_count(party, PARTY_C_GAPS, 1);
 		resync(party);
+	} else if (version > party->newest_version) {
+		party->newest_version = version;
 	}
 	party->last_version = version;
 	counter_put(&party->counters[PARTY_C_VERSION], version);
@@ -329,7 +314,15 @@ static void on_attached(struct party *party, struct party_call *call, const redi
 	if (!reply || !party->up)
 		return;
 	party->last_version = party_number(party_text(reply, 2));
-	name_copy(party->last_event, sizeof(party->last_event), party_text(reply, 3));
+	if (party_text(reply, 4)[0] == '1') {
+		party_count(party, PARTY_C_LOST, 1);
+		sw_log(SW_LOG_WARN, "party",
+			"Redis has lost changes of parties; what it knows now is taken for the "
+			"truth");
+	}
+	if (party->last_version > party->newest_version)
+		party->newest_version = party->last_version;
+	party_name_copy(party->last_event, sizeof(party->last_event), party_text(reply, 3));
 	party->attached = true;
 	counter_put(&party->counters[PARTY_C_ATTACHED], 1);
 	counter_put(&party->counters[PARTY_C_VERSION], party->last_version);
@@ -338,8 +331,11 @@ static void on_attached(struct party *party, struct party_call *call, const redi
 
 void party_attach(struct party *party)
 {
+	char newest[NUMBER_BYTES];
+
 	if (party->attaching || party->attached || party->restore != RESTORE_IDLE)
 		return;
-	party->attaching =
-		party_call(party, on_attached, &(struct party_call){0}, "attach", 0, NULL);
+	party_number_text(party->newest_version, newest);
+	party->attaching = party_call(
+		party, on_attached, &(struct party_call){0}, "attach", 1, (const char *[]){newest});
 }

@@ -1,10 +1,12 @@
 /* party_internal: what the parts of party share: party.c (what comes in, presence, the tick),
  * party_calls.c (calls of the script, their replies), party_events.c (the stream, what shards are
- * told), party_restore.c (an emptied Redis). Control thread. */
+ * told), party_look.c (what an operator asks), party_restore.c (an emptied Redis). Control thread.
+ */
 #ifndef SW_CONTROL_PARTY_PARTY_INTERNAL_H
 #define SW_CONTROL_PARTY_PARTY_INTERNAL_H
 
 #include <hiredis/hiredis.h>
+#include <jansson.h>
 
 #include "control/party/party.h"
 #include "control/redis/redis_link.h"
@@ -38,6 +40,7 @@ struct party {
 	bool up, attached, attaching, reading, read_again;
 	char last_event[48];
 	uint64_t last_version, read_ns;
+	uint64_t newest_version; /* of those that came one after the other; outlives connections */
 
 	/* An emptied Redis. */
 	enum restore_step restore;
@@ -71,6 +74,7 @@ struct party_call {
 	uint32_t shard;
 	struct msg_party_request request;
 	uint64_t restore_request;
+	uint64_t look_request;
 };
 
 /* Runs operation op with argc arguments. what says what the reply is for; it is copied. False:
@@ -83,6 +87,10 @@ const char *party_text(const redisReply *reply, size_t i);
 /* Decimal; 0 for anything else. */
 uint64_t party_number(const char *text);
 void party_number_text(uint64_t number, char text[NUMBER_BYTES]);
+/* A field of the JSON that the script keeps, which has numbers of 64 bits as text. */
+uint64_t party_json_number(const json_t *object, const char *name);
+/* At most bytes - 1 of it, and zeros. */
+void party_name_copy(char *to, size_t bytes, const char *from);
 
 /* ---- party_events.c ---- */
 

@@ -126,13 +126,18 @@ static void end(struct party *party)
 
 static void on_row(struct party *party, struct party_call *call, const redisReply *reply)
 {
+	bool bad = reply && !strcmp(party_text(reply, 0), "BAD");
+
 	if (!current(party, call))
 		return;
-	if (!reply || strcmp(party_text(reply, 0), "OK")) {
+	if (!reply || (!bad && strcmp(party_text(reply, 0), "OK"))) {
 		failed(party, "a party is not taken");
 		return;
 	}
-	party_count(party, PARTY_C_RESTORED, 1);
+	if (bad) /* the others are not kept waiting for it */
+		sw_log(SW_LOG_ERROR, "party",
+			"what PostgreSQL has of a party is damaged: it is lost");
+	party_count(party, bad ? PARTY_C_MALFORMED : PARTY_C_RESTORED, 1);
 	wait_until(party, RESTORE_READING, PARTY_RESTORE_WAIT_MS);
 	if (!--party->restore_rows && party->restore_ended)
 		end(party);

@@ -373,7 +373,7 @@ static void an_emptied_redis_is_filled_by_one(void **state)
 	freeReplyObject(command("FLUSHALL"));
 	expect_word(run("here", "1", "1", "c1", NULL), "NO_EPOCH");
 	expect_word(ask("invite", 1, 2), "NO_EPOCH");
-	expect_word(run("attach", NULL), "NO_EPOCH");
+	expect_word(run("attach", "0", NULL), "NO_EPOCH");
 	expect_word(run("restore_begin", "77", NULL), "OK");
 	expect_word(run("restore_begin", "78", NULL), "OTHER");
 	expect_word(run("restore_row", "78", "3", "40", "{}", NULL), "OTHER");
@@ -403,11 +403,58 @@ static void an_emptied_redis_is_filled_by_one(void **state)
 	expect_word(run("restore_begin", "79", NULL), "HAVE");
 	assert_int_equal(size_of(1), 2);
 	assert_int_equal(size_of(3), 0);
-	reply = run("attach", NULL);
+	reply = run("attach", "0", NULL);
 	assert_string_equal(reply->element[2]->str, "17179869185"); /* 4 * 2^32 + 1 */
 	freeReplyObject(reply);
 	arrive(2);
 	expect_word(ask("leave", 2, 0), "DONE");
+}
+
+static void a_damaged_row_is_left_out(void **state)
+{
+	static const char *const rows[] = {"", "{", "null", "7", "[]", "{\"leader\":\"1\"}",
+		"{\"leader\":\"1\",\"m\":7}", "{\"leader\":\"1\",\"m\":[7]}",
+		"{\"leader\":\"1\",\"m\":[{\"c\":1,\"n\":\"c1\"}]}",
+		"{\"leader\":\"1\",\"m\":[{\"c\":\"1\"}]}", "{\"m\":[]}"};
+
+	(void)state;
+	freeReplyObject(command("FLUSHALL"));
+	expect_word(run("restore_begin", "77", NULL), "OK");
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		expect_word(run("restore_row", "77", "3", "41", rows[i], NULL), "BAD");
+	expect_word(run("restore_end", "77", "3", NULL), "OK");
+	assert_int_equal(size_of(1), 0);
+}
+
+/* Versions never go back, whatever Redis has lost: as many as were read stay used. */
+static void lost_versions_are_not_used_again(void **state)
+{
+	redisReply *reply;
+
+	(void)state;
+	empty();
+	for (int i = 0; i < 3; i++) {
+		static const char *const newest[] = {"4294967296", "4294967301", "4294967299"};
+		static const char *const version[] = {"4294967296", "4294967302", "4294967302"};
+		static const char *const lost[] = {"0", "1", "0"};
+
+		reply = run("attach", newest[i], NULL);
+		assert_string_equal(reply->element[2]->str, version[i]);
+		assert_string_equal(reply->element[4]->str, lost[i]);
+		freeReplyObject(reply);
+	}
+	/* A state is said as of now: a shard may know a later one of the party that was lost. */
+	for (int c = 1; c <= 2; c++)
+		arrive(c);
+	expect_word(ask("invite", 1, 2), "DONE");
+	expect_word(ask("accept", 2, 1), "DONE");
+	for (int c = 1; c <= 2; c++)
+		arrive(c);
+	reply = run("attach", "4294967400", NULL);
+	freeReplyObject(reply);
+	reply = run("arrive", "1", "1", "c1", "meadow", NULL);
+	assert_string_equal(reply->element[2]->str, "4294967401");
+	freeReplyObject(reply);
 }
 
 /* ---- the model ---- */
@@ -789,6 +836,8 @@ int main(void)
 		cmocka_unit_test(whom_a_character_belongs_to_its_key_decides),
 		cmocka_unit_test(everyone_may_invite_where_it_is_so),
 		cmocka_unit_test(an_emptied_redis_is_filled_by_one),
+		cmocka_unit_test(a_damaged_row_is_left_out),
+		cmocka_unit_test(lost_versions_are_not_used_again),
 		cmocka_unit_test(random_acts_do_as_the_model),
 	};
 	int failed;

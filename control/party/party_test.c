@@ -1,7 +1,8 @@
 /* Proves the control side of parties with two nodes on one Redis: members on the other node hear of
  * each change, requests sent again do nothing twice, events that were missed are noticed, foreign
- * bytes in Redis do no harm, and a Redis that is killed and comes back empty is filled again from
- * what was written down, by one of the nodes. The test is shards and world at once. */
+ * bytes in Redis do no harm, what Redis has lost is not used against it, an operator's look changes
+ * nothing, and a Redis that is killed and comes back empty is filled again from what was written
+ * down, by one of the nodes. The test is shards and world at once. */
 #include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -227,6 +228,24 @@ static void to_world(void *ctx, const struct msg *message)
 	rows[i].text[save.text_bytes] = 0;
 }
 
+static struct looked {
+	uint64_t request;
+	uint32_t count;
+	enum party_look look;
+	struct party_view view;
+} seen;
+
+static void looked(void *ctx, uint64_t request, enum party_look look, const struct party_view *view)
+{
+	(void)ctx;
+	seen.request = request;
+	seen.count++;
+	seen.look = look;
+	assert_int_equal(view != NULL, look == PARTY_LOOK_FOUND);
+	if (view)
+		seen.view = *view;
+}
+
 static void link_changed(void *ctx, enum redis_link_state state, const char *sentence)
 {
 	struct node *node = ctx;
@@ -268,7 +287,7 @@ static void rig_start(void)
 			.backoff_max_ms = 20,
 			.changed = link_changed,
 			.ctx = node};
-		const struct party_ops ops = {node, to_shard, to_world, find};
+		const struct party_ops ops = {node, to_shard, to_world, find, looked};
 
 		sw_config_defaults(&node->config);
 		strcpy(node->config.redis.address, server.address);
@@ -489,6 +508,155 @@ static void foreign_events_and_gaps(void **state)
 	rig_end();
 }
 
+/* A Redis that was written to disk each second and killed, or a replica that took over: it has lost
+ * its last changes, and not its epoch. */
+static void a_redis_that_lost_a_little(void **state)
+{
+	redisContext *redis;
+	redisReply *party, *version;
+	uint64_t lost;
+
+	(void)state;
+	rig_start();
+	wait_whole();
+	join(1, 5);
+	join(1, 2);
+	redis = redisConnectUnix(server.address + strlen("unix:"));
+	party = redisCommand(redis, "GET t{party:1}:p:%llu", (unsigned long long)known[1].party);
+	version = redisCommand(redis, "GET t{party:1}:version");
+	join(1, 6);
+	assert_int_equal(act(1, PARTY_ACT_PROMOTE, 6), PARTY_DONE);
+	WAIT(known[2].leader == 6 && known[5].leader == 6);
+	lost = known[2].version;
+	freeReplyObject(redisCommand(
+		redis, "SET t{party:1}:p:%llu %s", (unsigned long long)known[1].party, party->str));
+	freeReplyObject(redisCommand(redis, "SET t{party:1}:version %s", version->str));
+	freeReplyObject(redisCommand(redis, "DEL t{party:1}:c:6"));
+	freeReplyObject(redisCommand(redis, "CLIENT KILL TYPE normal"));
+	/* What it knows is what everybody knows, though they had known more. */
+	for (uint64_t c = 1; c <= 5; c++)
+		if (c < 3 || c == 5)
+			WAIT(known[c].version > lost && known[c].leader == 1 &&
+				known[c].members == 3);
+	WAIT(known[6].version > lost && !known[6].party);
+	assert_true(counter(0, PARTY_C_LOST) + counter(1, PARTY_C_LOST) > 0);
+	/* And what comes is newer than what was lost, in the database, too. */
+	assert_int_equal(act(1, PARTY_ACT_KICK, 2), PARTY_DONE);
+	WAIT(!known[2].party && known[5].members == 2);
+	for (uint32_t i = 0; i < ROWS; i++)
+		if (rows[i].id == known[1].party)
+			assert_null(strstr(rows[i].text, "c6"));
+	freeReplyObject(party);
+	freeReplyObject(version);
+	redisFree(redis);
+	rig_end();
+}
+
+static void a_damaged_row_costs_its_party_alone(void **state)
+{
+	(void)state;
+	rig_start();
+	wait_whole();
+	join(1, 5);
+	for (uint32_t i = 0; i < 3; i++) {
+		rows[ROWS - 1 - i].id = 70 + i;
+		rows[ROWS - 1 - i].version = 1 + i;
+		strcpy(rows[ROWS - 1 - i].text, i ? "{\"m\":[7]}" : "{");
+	}
+	redis_fixture_kill(&server);
+	WAIT(!counter(0, PARTY_C_ATTACHED) && !counter(1, PARTY_C_ATTACHED));
+	known[1].members = 0;
+	redis_fixture_start(&server, NULL, NULL);
+	WAIT(counter(0, PARTY_C_RESTORES) + counter(1, PARTY_C_RESTORES) == 2);
+	WAIT(known[1].members == 2);
+	assert_int_equal(counter(0, PARTY_C_MALFORMED) + counter(1, PARTY_C_MALFORMED), 3);
+	assert_int_equal(counter(0, PARTY_C_RESTORED) + counter(1, PARTY_C_RESTORED), 1);
+	rig_end();
+}
+
+static enum party_look look_at(const char *who)
+{
+	static uint64_t request;
+	uint32_t before = seen.count;
+
+	memset(&seen.view, 0, sizeof(seen.view));
+	party_look(nodes[0].party, who, ++request, mono_ns());
+	WAIT(seen.count > before);
+	assert_int_equal(seen.count, before + 1);
+	assert_int_equal(seen.request, request);
+	return seen.look;
+}
+
+static void an_operator_looks(void **state)
+{
+	static const struct {
+		const char *json;
+		enum party_look look;
+	} foreign[] = {
+		{"", PARTY_LOOK_UNAVAILABLE},
+		{"{\"id\":\"44\"", PARTY_LOOK_UNAVAILABLE},
+		{"{\"id\":\"44\",\"v\":\"1\",\"leader\":\"1\",\"m\":[]}", PARTY_LOOK_UNAVAILABLE},
+		{"{\"id\":\"44\",\"v\":\"1\",\"leader\":\"1\",\"m\":[{\"c\":7}]}",
+			PARTY_LOOK_UNAVAILABLE},
+		{"{\"id\":\"44\",\"v\":[],\"m\":[{\"c\":\"7\",\"n\":\"\\u001b[31m\",\"map\":{},"
+		 "\"s\":-1,\"a\":1e300}]}",
+			PARTY_LOOK_FOUND},
+	};
+	char member[] = "{\"c\":\"7\"},", text[1024], number[24];
+	redisContext *redis;
+	uint64_t party;
+	uint32_t states;
+
+	(void)state;
+	rig_start();
+	wait_whole();
+	join(1, 2);
+	join(1, 6);
+	party = known[1].party;
+	WAIT(known[1].members == 3);
+	states = known[1].states;
+	snprintf(number, sizeof(number), "%" PRIu64, party);
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(look_at(i == 0 ? number : i == 1 ? "2" : "c6"), PARTY_LOOK_FOUND);
+		assert_true(seen.view.party_id == party && seen.view.version == known[1].version);
+		assert_int_equal(seen.view.leader_id, 1);
+		assert_int_equal(seen.view.member_count, 3);
+		assert_int_equal(seen.view.members[2].character_id, 6);
+		assert_string_equal(seen.view.members[2].name, "c6");
+		assert_true(!seen.view.members[2].away_ms && seen.view.members[2].seen_ms < 60000);
+	}
+	nodes[1].here[6] = false;
+	party_away(nodes[1].party, 6, 7);
+	WAIT(known[1].change == PARTY_CHANGE_AWAY);
+	assert_int_equal(look_at("c1"), PARTY_LOOK_FOUND);
+	assert_true(seen.view.members[2].away_ms > 0 && !seen.view.members[0].away_ms);
+	assert_int_equal(known[1].states, states + 1);   /* a look is no event */
+	assert_int_equal(look_at("3"), PARTY_LOOK_NONE); /* in the game, in no party */
+	assert_int_equal(look_at("c3"), PARTY_LOOK_NONE);
+	assert_int_equal(look_at("nobody"), PARTY_LOOK_NONE);
+	assert_int_equal(look_at("18446744073709551616"), PARTY_LOOK_NONE);
+	assert_int_equal(counter(0, PARTY_C_MALFORMED), 0);
+	/* Foreign bytes. */
+	redis = redisConnectUnix(server.address + strlen("unix:"));
+	for (size_t i = 0; i < sizeof(foreign) / sizeof(foreign[0]); i++) {
+		freeReplyObject(redisCommand(redis, "SET t{party:1}:p:44 %s", foreign[i].json));
+		assert_int_equal(look_at("44"), foreign[i].look);
+	}
+	assert_string_equal(seen.view.members[0].name, "?");
+	strcpy(text, "{\"id\":\"44\",\"v\":\"1\",\"leader\":\"1\",\"m\":[");
+	for (uint32_t i = 0; i <= PARTY_MEMBERS_MAX; i++)
+		strcat(text, member);
+	strcpy(text + strlen(text) - 1, "]}");
+	freeReplyObject(redisCommand(redis, "SET t{party:1}:p:44 %s", text));
+	assert_int_equal(look_at("44"), PARTY_LOOK_UNAVAILABLE);
+	assert_int_equal(counter(0, PARTY_C_MALFORMED), 5);
+	redisFree(redis);
+	redis_fixture_kill(&server);
+	WAIT(!counter(0, PARTY_C_ATTACHED));
+	assert_int_equal(look_at("44"), PARTY_LOOK_UNAVAILABLE);
+	rig_end();
+}
+
 static void an_emptied_redis(void **state)
 {
 	uint64_t party, version;
@@ -550,6 +718,9 @@ int main(void)
 		cmocka_unit_test(a_word_said_again_is_done_once),
 		cmocka_unit_test(hostile_and_late_words),
 		cmocka_unit_test(foreign_events_and_gaps),
+		cmocka_unit_test(a_redis_that_lost_a_little),
+		cmocka_unit_test(a_damaged_row_costs_its_party_alone),
+		cmocka_unit_test(an_operator_looks),
 		cmocka_unit_test(an_emptied_redis),
 	};
 

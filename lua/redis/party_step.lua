@@ -22,14 +22,17 @@
 --   change   act character generation name request target target-name new-party
 --   arrive   character generation name map
 --   here     (character generation name)*        away     (character generation)*
---   attach
+--   attach newest-version-that-was-read       look party-or-character-or-name
 --   restore_begin token      restore_row token epoch party text     restore_end token epoch
 -- Returns a list: a word, then what belongs to it, then for each party that has changed its id, its
 -- version and the text that it can be restored from ("": it is no more):
 --   change   result, "0"              arrive  "STATE", the number of fields that follow up to the
 --            changed parties, version, party as JSON or "", (inviter, name, ms left)*
---   here, away, restore_*  "OK", "0"  attach  "OK", "2", version, id of the last event
--- or {"NO_EPOCH"}, {"OTHER"} (somebody else restores), {"HAVE"} (it is whole already).
+--   here, away, restore_*  "OK", "0"  attach  "OK", "3", version, id of the last event,
+--            1: something that had been read was lost
+--   look     "NONE", "0", or "PARTY", "2", party as JSON, now in ms
+-- or {"NO_EPOCH"}, {"OTHER"} (somebody else restores), {"HAVE"} (it is whole already), {"BAD"} (a text
+-- that no party can be read from: it is left out).
 
 local base, op, now = KEYS[1], ARGV[1], tonumber(ARGV[2])
 local members_max, invite_ms, all_invite = tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5] == 'all'
@@ -458,9 +461,10 @@ function ops.arrive(character, generation, name, map)
 	else
 		p = party_of(character)
 	end
+	-- As of now, not of the party's last change: a shard may know a later one that Redis has lost.
 	out[3] = whole(tonumber(call('GET', base .. ':version') or '0'))
 	if p then
-		out[3], out[4] = p.v, cjson.encode(p)
+		out[4] = cjson.encode(p)
 	end
 	for _, invite in ipairs(invites_to(character)) do
 		out[#out + 1] = invite.c
@@ -503,9 +507,32 @@ function ops.away(...)
 	return answer('OK', '0')
 end
 
-function ops.attach()
+-- A Redis that is behind what a node has read has lost something: a replica took over, or its last
+-- second was not on disk. Then versions go on above what was read, so that what Redis says now is
+-- newer than what it said before, to shards and in PostgreSQL.
+function ops.attach(newest)
+	local lost = tonumber(call('GET', base .. ':version') or '0') < tonumber(newest)
+	if lost then
+		call('SET', base .. ':version', whole(tonumber(newest) + 1))
+	end
 	local last = call('XREVRANGE', base .. ':events', '+', '-', 'COUNT', 1)
-	return answer('OK', '2', call('GET', base .. ':version') or '0', last[1] and last[1][1] or '0-0')
+	return answer('OK', '3', call('GET', base .. ':version') or '0', last[1] and last[1][1] or '0-0',
+		lost and '1' or '0')
+end
+
+-- For an operator: nothing is touched.
+function ops.look(who)
+	local text = call('GET', party_key(who))
+	for _, character in ipairs({who, call('GET', base .. ':n:' .. who) or who}) do
+		local p = not text and party_of(character)
+		if p and member_of(p, character) then
+			text = cjson.encode(p)
+		end
+	end
+	if not text then
+		return answer('NONE', '0')
+	end
+	return answer('PARTY', '2', text, whole(now))
 end
 
 function ops.restore_begin(token)
@@ -527,6 +554,18 @@ local function epoch_is(epoch)
 	end
 end
 
+local function is_snapshot(row)
+	if type(row) ~= 'table' or type(row.m) ~= 'table' or type(row.leader) ~= 'string' then
+		return false
+	end
+	for _, m in ipairs(row.m) do
+		if type(m) ~= 'table' or type(m.c) ~= 'string' or type(m.n) ~= 'string' then
+			return false
+		end
+	end
+	return true
+end
+
 -- Rows come with the greatest version first: who is in two of them belongs to the newer one. All are
 -- away from now on, until their nodes say that they are here.
 function ops.restore_row(token, epoch, id, text)
@@ -535,7 +574,10 @@ function ops.restore_row(token, epoch, id, text)
 	end
 	call('PEXPIRE', base .. ':restoring', 30000)
 	epoch_is(epoch)
-	local row = cjson.decode(text)
+	local good, row = pcall(cjson.decode, text)
+	if not good or not is_snapshot(row) then
+		return {'BAD'}
+	end
 	local p = {id = id, leader = row.leader, m = {}}
 	for _, m in ipairs(row.m) do
 		local belongs = call('GET', base .. ':c:' .. m.c)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # orders.sh BIN: an operator gives orders to a running server with players on it.
 #
-#   without a token nothing happens; an instance is opened, the players of another are moved to it without losing their
+#   without a token, or with one of a smaller role, nothing happens; an instance is opened, the players of another are moved to it without losing their
 #   connection, what is one too many closes by itself, a player is looked up and kicked; each order is in ops_audit_log
 #   once, with who gave it, also one that was given while PostgreSQL was away.
 #
@@ -15,6 +15,8 @@ e2e_begin "$@"
 token=$stage_token
 
 configure() {
+	content_own
+	rm "$content/quests.yaml" # places that our small map does not have
 	sed -i -e '/^maps:/,/^admission:/{/^admission:/!d}' "$stage_dir/node.yaml"
 	cat >>"$stage_dir/node.yaml" <<-YAML
 		maps:
@@ -28,6 +30,13 @@ configure() {
 # order WORDS: as anna; its answer in $said.
 order() {
 	said=$("$stage_bin/swctl" "$@" --http "127.0.0.1:$stage_http_port" --token "$token" 2>&1)
+}
+
+# order_of TOKENFILE WORDS: as whose token it is.
+order_of() {
+	local token=$1
+	shift
+	order "$@"
 }
 
 must() {
@@ -61,6 +70,16 @@ first=$(place meadow open)
 "$stage_bin/swctl" instance close "$first" --http "127.0.0.1:$stage_http_port" 2>"$stage_run/said" && die "closed without a token"
 grep -q 'no token came' "$stage_run/said" || die "it is not said that the token is missing: $(cat "$stage_run/said")"
 is 1 ops_orders_unauthorized_total
+
+step "who may only read, reads"
+reader=$stage_run/bert.token
+(umask 077 && "$stage_bin/swctl" token bert read >"$reader") || die "no token for bert"
+cat "$reader" >>"$token" # no restart
+order_of "$reader" player crowd5 || die "bert may not look at a player: $said"
+order_of "$reader" kick crowd5 --reason "to see what it says" && die "bert kicked a player: $said"
+[[ $said == *"needs the role operate, and this token has read"* ]] || die "said: $said"
+is 1 control_orders_forbidden_total
+is 30 simulation_players
 
 step "what cannot be done is said"
 must_not "only one of its map" instance close "$first" --reason "to see what it says"
@@ -113,9 +132,11 @@ must_not "no player crowd3" player crowd3
 
 step "all of it is in ops_audit_log"
 until_is 0 world_audits_waiting
-[[ $(audited true) == 14 ]] || die "$(audited true) orders are in ops_audit_log"
+[[ $(audited true) == 16 ]] || die "$(audited true) orders are in ops_audit_log"
 [[ $(audited "author = 'anna' AND good AND what = 'kick crowd3 was rude'") == 1 ]] || die "the kick is not in ops_audit_log"
-[[ $(audited "NOT good") == 7 ]] || die "$(audited 'NOT good') orders were refused"
+[[ $(audited "author = 'bert' AND NOT good AND what LIKE 'kick crowd5 %' AND outcome LIKE '%role operate%'") == 1 ]] ||
+	die "what bert was refused is not in ops_audit_log"
+[[ $(audited "NOT good") == 8 ]] || die "$(audited 'NOT good') orders were refused"
 
 step "PostgreSQL is away"
 services_postgres_stop "$stage_dir" || die "PostgreSQL did not stop"

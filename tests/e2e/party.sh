@@ -27,9 +27,26 @@ until (($(metric world_parties_saved_total) >= before + 3)); do
 	sleep 0.1
 done
 
+step "an operator looks at one of them"
+# looks: at a party that one of the bots is in just now.
+looks() {
+	# shellcheck disable=SC2154 # the stage's
+	said=$("$stage_bin/swctl" party "fellows$((RANDOM % 12 + 1))" --http "127.0.0.1:$stage_http_port" --token "$stage_token" 2>&1)
+}
+turns=100
+until looks; do
+	((turns-- > 0)) || die "nobody is in a party: $said"
+	sleep 0.1
+done
+[[ $said =~ ^party\ +[0-9]+,\ version\ [0-9]+,\ [0-9]+\ members$'\n' ]] || die "said: $said"
+(($(grep -Ec '^(leader|member) +51[01][0-9] fellows[0-9]+, .*(instance [0-9.]+, shard 0|away for)' <<<"$said") > 1)) || die "said: $said"
+[[ $(grep -c ^leader <<<"$said") == 1 ]] || die "said: $said"
+"$stage_bin/swctl" status --http "127.0.0.1:$stage_http_port" | grep -Eq '^ +parties +green .*version' || die "/status has no line on parties"
+
 step "Redis is killed, and comes back empty"
 kill_hard "$stage_dir/redis/redis.pid"
 until_is 0 party_attached
+health_body | tr -d ' \n' | grep -q '"level":"yellow","name":"parties"' || die "/health does not say that parties cannot be changed"
 services_redis_start "$stage_dir" || die "Redis did not start again"
 until_is 1 party_attached
 until_is 2 party_restores_total
