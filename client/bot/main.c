@@ -17,6 +17,7 @@
 
 #define LEAVE_NS       (7 * NS_PER_S) /* a little more than the library gives a leave */
 #define SHOW_NS        (100 * NS_PER_MS)
+#define LOOK_NS        (250 * NS_PER_MS)
 #define READY_MAX      256
 #define FAILURES_SHOWN 10
 
@@ -39,6 +40,7 @@ struct crowd {
 	uint32_t opened;
 	int epoll;
 	uint64_t start_ns, progress_ns, show_ns, leave_ns; /* leave_ns: 0 until all are to leave */
+	uint64_t look_ns;                                  /* --until-well: looked at next */
 	uint64_t updates_before;
 };
 
@@ -166,6 +168,62 @@ static void leave_due(struct crowd *crowd, uint64_t now_ns)
 	}
 }
 
+/* What all together were to see and do. Says what is missing, if out is not NULL. */
+static bool enough(const struct options *options, const struct totals *totals, FILE *out)
+{
+	const struct {
+		uint64_t count, expected;
+		const char *text;
+	} rows[] = {
+		{totals->leaves, options->expect_leaves, "leaves were seen"},
+		{totals->parties, options->expect_parties, "times a bot came into a party"},
+		{totals->trades, options->expect_trades, "trades were carried out"},
+	};
+	bool good = true;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		if (rows[i].count >= rows[i].expected)
+			continue;
+		good = false;
+		if (out)
+			fprintf(out, "stormweir-bot: %llu %s, %llu expected\n",
+				(unsigned long long)rows[i].count, rows[i].text,
+				(unsigned long long)rows[i].expected);
+	}
+	return good;
+}
+
+static bool all_well(const struct crowd *crowd)
+{
+	struct totals totals;
+	char why[256];
+
+	for (uint32_t i = 0; i < crowd->opened; i++)
+		if (!bot_well(&crowd->bots[i], why, sizeof(why)))
+			return false;
+	report_totals(crowd->bots, crowd->opened, &totals);
+	return crowd->opened == crowd->options.bots && enough(&crowd->options, &totals, NULL);
+}
+
+/* All that is expected has come: the end is as far away as standing still and leaving take. */
+static void look_whether_well(struct crowd *crowd, uint64_t now_ns)
+{
+	struct options *options = &crowd->options;
+	uint64_t rest_ns = options->stand_still_last_ns > options->leave_over_ns
+				   ? options->stand_still_last_ns
+				   : options->leave_over_ns;
+	uint64_t run_ns = now_ns - crowd->start_ns + rest_ns;
+
+	if (now_ns < crowd->look_ns)
+		return;
+	crowd->look_ns = now_ns + LOOK_NS;
+	if (!all_well(crowd))
+		return;
+	options->until_well = false;
+	if (!options->run_ns || options->run_ns > run_ns)
+		options->run_ns = run_ns;
+}
+
 static int run(struct crowd *crowd)
 {
 	const struct options *options = &crowd->options;
@@ -185,6 +243,8 @@ static int run(struct crowd *crowd)
 			return error;
 		if (step_all(crowd, now_ns))
 			break;
+		if (options->until_well && !crowd->leave_ns)
+			look_whether_well(crowd, now_ns);
 		if (options->leave_over_ns && !crowd->leave_ns)
 			leave_due(crowd, now_ns);
 		if (!crowd->leave_ns &&
@@ -247,22 +307,8 @@ static bool judge(struct crowd *crowd)
 	if (shown > FAILURES_SHOWN)
 		fprintf(stderr, "stormweir-bot: … and %u more\n", shown - FAILURES_SHOWN);
 	report_totals(crowd->bots, options->bots, &totals);
-	if (totals.leaves < options->expect_leaves) {
-		fprintf(stderr, "stormweir-bot: %llu leaves were seen, %u expected\n",
-			(unsigned long long)totals.leaves, options->expect_leaves);
-		well = false;
-	}
-	if (totals.parties < options->expect_parties) {
-		fprintf(stderr, "stormweir-bot: %llu times a bot came into a party, %u expected\n",
-			(unsigned long long)totals.parties, options->expect_parties);
-		well = false;
-	}
-	if (totals.trades < options->expect_trades) {
-		fprintf(stderr, "stormweir-bot: %llu trades were carried out, %u expected\n",
-			(unsigned long long)totals.trades, options->expect_trades);
-		well = false;
-	}
-	if (crowd->bots[0].has_dialogue) {
+	well &= enough(options, &totals, stderr);
+	if (options->click && crowd->bots[0].has_dialogue) {
 		printf("%s says: ", options->click);
 		show_text(stdout, crowd->bots[0].dialogue);
 		putchar('\n');

@@ -56,6 +56,7 @@
 	X("pick", pick, "choose the last card of each offer in a battle")                          \
 	X("portals", portals, "all walk to the nearest portal, on each map they come to (--maps)") \
 	X("show", show, "draw the map around the first bot")                                       \
+	X("until-well", until_well, "leave as soon as all that is expected has come (--seconds: at most)") \
 	X("trade", trade, "trade with players near: fairly, unfairly, and breaking off")           \
 	X("quests", quests, "click all NPCs in turn, choose the first answer, fight for quests")   \
 	X("party", party, "make and change parties with players near")                             \

@@ -21,7 +21,7 @@ struct options {
 		expect_disconnect; /* enum sw_disconnect_reason; REASON_ANY: none */
 	uint32_t protocol_version;
 	uint64_t seed;
-	bool still, show, checksum, portals, fight, pick, quests, trade, party, pass;
+	bool still, show, checksum, portals, fight, pick, quests, trade, party, pass, until_well;
 };
 
 /* Returns 0; 1 when --help was answered; -1 after saying on stderr what is wrong. */

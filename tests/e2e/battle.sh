@@ -40,7 +40,7 @@ configure() {
 step "ten bots fight"
 configure
 stage_server_start || die "the server did not start"
-bots_run fighters 3001 10 --travel Herald --pick --seconds 22 --expect-moves 2 --expect-results 1 ||
+bots_run fighters 3001 10 --travel Herald --pick --seconds 30 --expect-moves 2 --expect-results 1 --until-well ||
 	die "someone came to no result"
 
 step "what was said, and what was kept"

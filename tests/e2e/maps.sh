@@ -83,7 +83,7 @@ cat >>"$stage_dir/node.yaml" <<-YAML
 	  - {name: cave, shard: 0, file: maps/cave.tmj, view: 40m, tick_hz: 30}
 YAML
 stage_server_start || die "the server did not start with the sample maps"
-bots_run pilgrims 2001 6 --portals --seconds 9 --expect-moves 2 || die "someone did not come through and back"
+bots_run pilgrims 2001 6 --portals --seconds 30 --expect-moves 2 --until-well || die "someone did not come through and back"
 (($(metric simulation_portals_total) >= 12)) || die "only $(metric simulation_portals_total) went through a portal"
 is 0 admission_turned_back_total
 stage_server_stop || die "the server did not stop in order"

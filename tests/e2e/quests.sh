@@ -18,8 +18,7 @@ done=15872 # of common state 0x3e00: simulation/game/quests.h
 
 # shellcheck disable=SC2154 # the stage's
 configure() {
-	local content=$stage_run/content
-	cp -r "$stage_root/lua/content" "$content"
+	content_own
 	cat >"$content/village.lua" <<-'LUA'
 		local function talk(npc, player, quest)
 			local phase = player:quest(quest)
@@ -46,7 +45,7 @@ configure() {
 	echo '  - {table: wanderer, item: gel, chance_permille: 1000, count_max: 3}' >>"$content/loot.yaml"
 	sed -i 's|{name: wanderer, .*|{name: wanderer, health: 10, speed_mm_per_s: 1000, experience: 5, gold_min: 1, gold_max: 3, loot: wanderer}|' \
 		"$content/monsters.yaml"
-	sed -i -e "s|^  content: .*|  content: $content\n  record: $stage_run/recordings|" \
+	sed -i -e "s|^  content: .*|&\n  record: $stage_run/recordings|" \
 		-e '/^maps:/,/^admission:/{/^admission:/!d}' "$stage_dir/node.yaml"
 	cat >>"$stage_dir/node.yaml" <<-YAML
 		maps:
@@ -111,6 +110,6 @@ done
 
 step "who comes again has it all, and gets nothing twice"
 stage_server_start || die "the server did not start a third time"
-bots_run again "$first" "$bots" --quests --seconds 8 --expect-quests 2 || die "somebody's quests were not there"
+bots_run again "$first" "$bots" --quests --seconds 20 --expect-quests 2 --until-well || die "somebody's quests were not there"
 once
 e2e_passed

@@ -17,8 +17,8 @@ e2e_begin "$@"
 stage_lcores=4
 
 # The maps without what takes a bot away: portals, and monsters that bite.
-cp -r "$stage_root/lua/content" "$stage_run/content"
-for map in "$stage_run"/content/maps/*.tmj; do
+content_own
+for map in "$content"/maps/*.tmj; do
 	jq '(.layers[] | select(.objects) | .objects) |= map(select(.type != "portal" and .type != "monster"))' \
 		"$map" >"$stage_run/map" && mv "$stage_run/map" "$map"
 done
@@ -28,16 +28,17 @@ configure() {
 	sed -i -e "/^dataplane:/,/^[a-z]*:\$/s/^  lcores: .*/  lcores: [1, 2]/" \
 		-e "/^simulation:/,/^[a-z]*:\$/s/^  lcores: .*/  lcores: $1/" \
 		-e '/name: cave/,/shard:/s/shard: .*/shard: 1/' \
-		-e "s|^  content: .*|  content: $stage_run/content|" \
 		-e "s/^  first_map: .*/  first_map: $2/" "$stage_dir/node.yaml"
 	"$stage_bin/stormweir-config" --check "$stage_dir/node.yaml" >/dev/null || die "the configuration is not good"
 }
 
-# more_than LEAST NAME THREAD
+# more_than LEAST NAME THREAD: waits up to 20 s.
 more_than() {
-	local value
-	value=$(metric "$2" "$3")
-	((value > $1)) || die "$2 of thread $3 is $value, expected more than $1"
+	local value turns=100
+	until value=$(metric "$2" "$3") && ((value > $1)); do
+		((turns-- > 0)) || die "$2 of thread $3 is $value, expected more than $1"
+		sleep 0.2
+	done
 }
 
 # waited_ms: the longest that a hot thread of the server has waited for a CPU until now (sched-stats.rst).
@@ -89,7 +90,7 @@ all_play() {
 		--report "$stage_run/meadow2.json"
 	bots_start cave 2001 40 --expect-enters 5 --expect-positions "$stage_run/cave.json" \
 		--report "$stage_run/cave2.json"
-	sleep 10
+	until_is 80 simulation_players
 	more_than 10 enet_peers 0
 	more_than 10 enet_peers 1
 	more_than 1000 dataplane_handoff_over_total 0
