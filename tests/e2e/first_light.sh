@@ -19,6 +19,7 @@ set -uo pipefail
 e2e_begin "$@"
 
 step "without Redis or PostgreSQL there is no start"
+tickets_early
 # What is not there is not waited for so long; all later starts may take their time.
 # shellcheck disable=SC2154 # the stage's
 cp "$stage_dir/node.yaml" "$stage_run/node.yaml"
@@ -33,7 +34,6 @@ services_postgres_start "$stage_dir" "$stage_fsync" || die "PostgreSQL did not s
 
 step "100 bots walk"
 stage_server_start || die "the server did not start"
-tickets_early
 bots_start walkers 1001 100 --expect-enters 20 --expect-leaves 100 --click "Old Tom" \
 	--expect-disconnect SERVER_STOPPING --report "$stage_run/walk.json"
 until_is 100 simulation_players
@@ -56,6 +56,8 @@ bots_start good 3001 40 --expect-enters 1 --expect-disconnect SERVER_STOPPING \
 	--report "$stage_run/good.json"
 sleep 2
 bad_clients
+
+tickets_late
 
 step "Redis is killed and comes back"
 stage_tickets 4001 1 waits "$stage_run/waits.redis" || die "no ticket"
