@@ -9,6 +9,7 @@
 
 #include "common/check.h"
 #include "common/msg_ring.h"
+#include "common/tables.h"
 
 struct msg_ring {
 	char name[32];
@@ -31,11 +32,9 @@ struct msg_ring *msg_ring_new(const char *name, uint32_t slots)
 	ring = calloc(1, sizeof(*ring));
 	if (!ring || bytes < 0)
 		goto fail;
-	ring->ring = aligned_alloc(RTE_CACHE_LINE_SIZE, ((size_t)bytes + 63) & ~(size_t)63);
+	ring->ring = tables_new((size_t)bytes);
 	if (!ring->ring)
 		goto fail;
-	/* Touch every page now: a first-touch fault belongs to set-up, not to the poll loop. */
-	memset(ring->ring, 0, (size_t)bytes);
 	snprintf(ring->name, sizeof(ring->name), "%s", name);
 	if (rte_ring_init(ring->ring, "msg_ring", slots, RING_F_SP_ENQ | RING_F_SC_DEQ))
 		goto fail;

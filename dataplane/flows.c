@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "common/check.h"
+#include "common/tables.h"
 #include "dataplane/flows.h"
 
 /* An entry: 25 bits of the hash, 1 whether it is a peer's, 6 the worker. 0 is free, so tags begin
@@ -40,11 +41,10 @@ size_t dp_flows_bytes(uint32_t flows)
 
 struct dp_flows *dp_flows_new(uint32_t flows)
 {
-	struct dp_flows *table = aligned_alloc(64, dp_flows_bytes(flows));
+	struct dp_flows *table = tables_new(dp_flows_bytes(flows));
 
 	if (!table)
 		return NULL;
-	memset(table, 0, dp_flows_bytes(flows));
 	table->mask = buckets_of(flows) - 1;
 	return table;
 }

@@ -3,8 +3,8 @@
 #include <rte_ring.h>
 
 #include <stdlib.h>
-#include <string.h>
 
+#include "common/tables.h"
 #include "dataplane/frame_ring.h"
 
 /* Slots of a ring that holds so many: rte_ring keeps one free. */
@@ -21,11 +21,10 @@ size_t dp_frame_ring_bytes(uint32_t frames)
 struct dp_frame_ring *dp_frame_ring_new(uint32_t frames)
 {
 	size_t bytes = dp_frame_ring_bytes(frames);
-	struct rte_ring *ring = aligned_alloc(RTE_CACHE_LINE_SIZE, bytes);
+	struct rte_ring *ring = tables_new(bytes);
 
 	if (!ring)
 		return NULL;
-	memset(ring, 0, bytes); /* touched now: no fault in the poll loop */
 	if (rte_ring_init(ring, "frames", slots_of(frames), RING_F_SP_ENQ | RING_F_SC_DEQ)) {
 		free(ring);
 		return NULL;

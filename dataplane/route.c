@@ -3,6 +3,7 @@
 
 #include "common/check.h"
 #include "common/handle.h"
+#include "common/tables.h"
 #include "dataplane/counters.h"
 #include "dataplane/route.h"
 #include "dataplane/trace.h"
@@ -92,11 +93,10 @@ struct dp_route *dp_route_new(uint32_t owner, uint32_t peers_max, const struct d
 	_Atomic uint64_t *counters)
 {
 	size_t bytes = (dp_route_bytes(peers_max) + 63) & ~(size_t)63;
-	struct dp_route *route = aligned_alloc(64, bytes);
+	struct dp_route *route = tables_new(bytes);
 
 	if (!route)
 		return NULL;
-	memset(route, 0, bytes);
 	route->owner = owner;
 	route->peers_max = peers_max;
 	route->links = *links;

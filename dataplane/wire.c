@@ -5,6 +5,7 @@
 #include <rte_prefetch.h>
 
 #include "common/check.h"
+#include "common/handle.h"
 #include "common/mono.h"
 #include "dataplane/counters.h"
 #include "dataplane/packet_internal.h"
@@ -729,6 +730,15 @@ uint64_t dp_wire_next_ns(const struct dp_wire *wire)
 const uint64_t *dp_wire_received(const struct dp_wire *wire)
 {
 	return &wire->received;
+}
+
+void dp_wire_prefetch(const struct dp_wire *wire, uint64_t peer)
+{
+	uint32_t index = handle_index(peer);
+
+	sw_enet_prefetch(wire->engine, peer);
+	if (index < wire->config->enet.peers_max)
+		__builtin_prefetch(&wire->ways[index]);
 }
 
 void dp_wire_node_state(struct dp_wire *wire, uint32_t state)

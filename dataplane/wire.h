@@ -50,6 +50,9 @@ struct sw_enet *dp_wire_engine(struct dp_wire *wire);
 /* What probes are told from now on: enum sw_node_state (proto/probe.h). CLOSED at first. */
 void dp_wire_node_state(struct dp_wire *wire, uint32_t state);
 
+/* Fetches what a packet to the peer needs, for sw_enet_send to be called soon. Any handle will do. */
+void dp_wire_prefetch(const struct dp_wire *wire, uint64_t peer);
+
 /* A burst from each queue, through the engine. Returns frames received. */
 uint32_t dp_wire_receive(struct dp_wire *wire, uint64_t now_ns);
 

@@ -1,16 +1,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include <rte_mbuf.h>
 
 #include "common/check.h"
 #include "common/mono.h"
+#include "common/tables.h"
 #include "dataplane/wire_internal.h"
 #include "proto/message_types.h"
-
-#define HUGE_BYTES ((size_t)2 << 20)
 
 /* Of the histograms of bursts; the last from DP_BURST_MAX up, a transmit burst being twice it. */
 #define BURST_BUCKETS 10u
@@ -152,8 +150,8 @@ size_t dp_wire_bytes(const struct sw_config *config)
 
 	engine_config(config, 0, 1, NULL, key, &engine);
 	sum += sizeof(struct dp_wire);
-	sum += round_up(sw_enet_bytes(&engine), HUGE_BYTES); /* the engine's own sum is in enet.c */
-	sum += ways_bytes(config);                           /* two lines per peer: the way back */
+	sum += tables_bytes(sw_enet_bytes(&engine)); /* the engine's own sum is in enet.c */
+	sum += tables_bytes(ways_bytes(config));     /* two lines per peer: the way back */
 	for (uint32_t p = 0; p < config->port_count; p++)
 		sum += config->ports[p].queues *
 		       sizeof(struct wire_queue);            /* waiting for transmit */
@@ -169,19 +167,6 @@ size_t dp_wire_stranger_bytes(const struct sw_config *config, uint32_t *half_ope
 	engine_config(config, 0, 1, NULL, key, &engine);
 	*half_open = sw_enet_half_open(&engine);
 	return sw_enet_stranger_bytes(&engine);
-}
-
-/* Page-aligned memory that is touched now: a fault belongs to set-up. Transparent huge pages where
- * the kernel has them: the peer table is read at random. */
-static void *reserve(size_t bytes)
-{
-	void *memory = aligned_alloc(HUGE_BYTES, round_up(bytes, HUGE_BYTES));
-
-	if (!memory)
-		return NULL;
-	madvise(memory, round_up(bytes, HUGE_BYTES), MADV_HUGEPAGE);
-	memset(memory, 0, bytes);
-	return memory;
 }
 
 struct dp_wire *dp_wire_new(const struct sw_config *config, uint32_t index,
@@ -227,8 +212,8 @@ struct dp_wire *dp_wire_new(const struct sw_config *config, uint32_t index,
 	dp_probe_init(&wire->probe, config->dataplane.probes_per_s, config->dataplane.probes_burst,
 		&wire->node->probes);
 	wire->engine_bytes = sw_enet_bytes(&engine);
-	wire->engine_memory = reserve(wire->engine_bytes);
-	wire->ways = reserve(ways_bytes(config));
+	wire->engine_memory = tables_new(wire->engine_bytes);
+	wire->ways = tables_new(ways_bytes(config));
 	wire->queue = calloc(wire->queue_count, sizeof(*wire->queue));
 	if (!wire->engine_memory || !wire->ways || !wire->queue)
 		goto no_memory;

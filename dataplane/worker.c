@@ -8,6 +8,7 @@
 #include "common/handle.h"
 #include "common/mono.h"
 #include "common/msg.h"
+#include "common/tables.h"
 #include "dataplane/counters.h"
 #include "dataplane/wire.h"
 #include "dataplane/worker.h"
@@ -18,10 +19,14 @@
 #define DRAIN_SLOTS (2u * MSG_SLOTS_MAX)
 #define DRAIN_TURNS 24u
 
+/* Of so many messages to come the peers are fetched, which lie anywhere in the engine's table. */
+#define DRAIN_AHEAD 6u
+
 /* Messages taken from a ring that are not worked off yet, because one of them must wait. */
 struct drain {
 	struct msg_ring *ring;
 	uint32_t at, filled;
+	uint32_t fetched, ahead; /* the slot from which on none is fetched; messages before it */
 	struct msg slot[DRAIN_SLOTS];
 } __attribute__((aligned(64)));
 
@@ -128,18 +133,34 @@ static bool take(struct dp_worker *worker, uint32_t from, const struct msg *mess
 	return true;
 }
 
+static void fetch_ahead(const struct dp_worker *worker, struct drain *d)
+{
+	for (; d->ahead < DRAIN_AHEAD && d->fetched < d->filled; d->ahead++) {
+		const struct msg *message = &d->slot[d->fetched];
+
+		if (message->type == MSG_PEER_SEND)
+			dp_wire_prefetch(worker->wire, message->peer);
+		d->fetched += message->slots;
+	}
+}
+
 static bool drain_some(struct dp_worker *worker, uint32_t from)
 {
 	struct drain *d = &worker->drain[from];
 
 	if (d->at == d->filled) {
-		d->at = 0;
+		d->at = d->fetched = d->ahead = 0;
 		d->filled = msg_ring_pop(d->ring, d->slot, DRAIN_SLOTS);
 		if (!d->filled)
 			return false;
 	}
-	while (d->at < d->filled && take(worker, from, &d->slot[d->at]))
+	while (d->at < d->filled) {
+		fetch_ahead(worker, d);
+		if (!take(worker, from, &d->slot[d->at]))
+			break;
 		d->at += d->slot[d->at].slots;
+		d->ahead--;
+	}
 	return true;
 }
 
@@ -272,8 +293,8 @@ size_t dp_worker_bytes(const struct sw_config *config)
 	size_t sum = 0;
 
 	sum += sizeof(struct dp_worker);
-	sum += dp_wire_bytes(config);                  /* engine, ways back, transmit queues */
-	sum += dp_route_bytes(config->enet.peers_max); /* each peer's route */
+	sum += dp_wire_bytes(config); /* engine, ways back, transmit queues */
+	sum += tables_bytes(dp_route_bytes(config->enet.peers_max)); /* each peer's route */
 	sum += (1 + config->simulation.lcore_count) * sizeof(struct drain); /* messages at hand */
 	return sum;
 }

@@ -15,6 +15,18 @@
 #include "simulation/transfer.h"
 #include "proto/client.pb-c.h"
 
+/* Of so many messages to come the players are fetched, who lie anywhere in their tables. */
+#define INLET_AHEAD 6u
+
+static void fetch_ahead(struct sim_shard *s, struct sim_inlet *inlet)
+{
+	for (; inlet->ahead < INLET_AHEAD && inlet->fetched < inlet->end; inlet->ahead++) {
+		if (inlet->fetched->type == MSG_PEER_PACKET)
+			sim_seat_prefetch(s, inlet->fetched->peer);
+		inlet->fetched = msg_next(inlet->fetched);
+	}
+}
+
 /* The next message, NULL when there is none. Valid until the next call. */
 static const struct msg *inlet_next(struct sim_shard *s, struct sim_inlet *inlet)
 {
@@ -23,13 +35,16 @@ static const struct msg *inlet_next(struct sim_shard *s, struct sim_inlet *inlet
 	if (inlet->at == inlet->end) {
 		uint32_t slots = msg_ring_pop(inlet->ring, inlet->batch, SIM_SCRATCH_SLOTS);
 
-		inlet->at = inlet->batch;
+		inlet->at = inlet->fetched = inlet->batch;
 		inlet->end = inlet->batch + slots;
+		inlet->ahead = 0;
 		if (s->record)
 			sim_record_messages(s->record, inlet->source, inlet->batch, slots);
 		if (!slots)
 			return NULL;
 	}
+	fetch_ahead(s, inlet);
+	inlet->ahead--;
 	message = inlet->at;
 	inlet->at = msg_next(message);
 	return message;

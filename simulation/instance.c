@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "common/check.h"
+#include "common/tables.h"
 #include "simulation/entity.h"
 #include "simulation/grain.h"
 #include "simulation/interest.h"
@@ -245,7 +246,7 @@ static int load_script(
 	if (!definition->source)
 		return 0;
 	if (!instance->region)
-		instance->region = aligned_alloc(64, bytes);
+		instance->region = tables_new(bytes);
 	if (!instance->region)
 		return no_memory(m, bytes, error, error_bytes);
 	script.region = instance->region;
@@ -264,15 +265,15 @@ static int fill(
 	m->parties.share_range_mm = table->config->party.share_range_m * 1000;
 	lay_out_map(&layout, m);
 	table->definitions[m->index].map_bytes = layout.used;
-	if (!instance->memory) {
-		instance->memory = aligned_alloc(64, layout.used);
+	if (instance->memory) { /* of its slot's instance before */
+		CHECK(layout.used == instance->memory_bytes); /* one definition, one script */
+		memset(instance->memory, 0, layout.used);
+	} else {
+		instance->memory = tables_new(layout.used);
 		instance->memory_bytes = layout.used;
 	}
 	if (!instance->memory)
 		return no_memory(m, layout.used, error, error_bytes);
-	CHECK(layout.used == instance->memory_bytes); /* one definition, one script, one size */
-	/* Touch every page now: a first-touch fault belongs here, not to a tick. */
-	memset(instance->memory, 0, layout.used);
 	layout = (struct layout){.base = instance->memory};
 	lay_out_map(&layout, m);
 	fill_map(m);
@@ -606,10 +607,11 @@ size_t sim_instances_bytes_max(const struct sim_instances *table)
 
 	for (uint32_t i = 0; i < table->config->map_count; i++) {
 		const struct definition *definition = &table->definitions[i];
-		size_t one = definition->map_bytes;
+		size_t one = tables_bytes(definition->map_bytes);
 
 		if (definition->source)
-			one += table->config->simulation.script_memory_bytes + script_vm_bytes();
+			one += tables_bytes(table->config->simulation.script_memory_bytes) +
+			       script_vm_bytes();
 		bytes += one * instance_max(&table->config->maps[i]);
 		bytes += table->grounds->of[i] ? table->grounds->of[i]->bytes : 0;
 	}

@@ -42,6 +42,15 @@ struct sim_map *sim_seat_find(struct sim_shard *s, uint64_t peer, uint32_t *slot
 	return sim_player(m, *slot)->peer == peer ? m : NULL;
 }
 
+void sim_seat_prefetch(struct sim_shard *s, uint64_t peer)
+{
+	const uint32_t *seat = seat_of(s, peer);
+
+	if (seat && *seat != SIM_NONE)
+		sim_fetch_player(s->by_number[*seat >> SIM_SEAT_BITS],
+			*seat & ((1u << SIM_SEAT_BITS) - 1));
+}
+
 /* The instance that the join names, or any of that map where it names none. */
 static struct sim_map *map_of(struct sim_shard *s, const struct msg_player_join *join)
 {

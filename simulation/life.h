@@ -19,6 +19,8 @@ void sim_leave_want(struct sim_map *m, uint32_t slot, uint32_t reason, uint32_t 
 /* The player of a peer. Returns its map and slot; NULL if there is none (late or foreign handle).
  */
 struct sim_map *sim_seat_find(struct sim_shard *s, uint64_t peer, uint32_t *slot);
+/* Fetches what an input of the peer's player reads, for one that is handled soon. */
+void sim_seat_prefetch(struct sim_shard *s, uint64_t peer);
 
 /* Stage 1: moves one player on as far as it gets. Returns whether it is settled; if not, it must be
  * looked at again next tick. */

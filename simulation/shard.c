@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "common/check.h"
+#include "common/tables.h"
 #include "simulation/client_message.h"
 #include "simulation/cycles.h"
 #include "simulation/instance.h"
@@ -135,11 +136,9 @@ struct sim_shard *sim_shard_new(const struct sw_config *config, uint32_t index,
 	take_config(s, config);
 	lay_out_shard(&layout, s, config->rings.slots);
 	s->memory_bytes = layout.used;
-	s->memory = aligned_alloc(64, layout.used);
+	s->memory = tables_new(layout.used);
 	if (!s->memory)
 		goto no_memory;
-	/* Touch every page now: a first-touch fault belongs to set-up, not to a tick. */
-	memset(s->memory, 0, layout.used);
 	layout = (struct layout){.base = s->memory};
 	lay_out_shard(&layout, s, config->rings.slots);
 	connect(s);

@@ -134,6 +134,7 @@ struct sim_boost {
 struct sim_player {
 	uint64_t peer;
 	uint64_t session;
+	uint32_t stay; /* of the session on maps, from 0; clients name it in what they send */
 	uint32_t received_sequence; /* newest input taken */
 	uint32_t applied_sequence;
 	uint32_t input_sequence[SIM_INPUT_QUEUE];
@@ -193,7 +194,6 @@ struct sim_player {
 	uint32_t question_beat; /* ... until then */
 	uint8_t choices;
 	bool keeping;        /* a handler's commit is under way */
-	uint32_t stay;       /* of the session on maps, from 0; clients name it in what they send */
 	uint32_t lacks_more; /* health that it lacks beyond what its body shows, until the details
 				are there */
 	struct msg_live live, return_live; /* as it came; as it goes home from a room */
@@ -541,6 +541,8 @@ struct sim_inlet {
 	uint32_t source;   /* for the recording: RECORDING_CONTROL and so on */
 	struct msg *batch; /* [SIM_SCRATCH_SLOTS] popped, not all handled yet */
 	const struct msg *at, *end;
+	const struct msg *fetched; /* from which on no player is fetched */
+	uint32_t ahead;            /* messages from at to there */
 };
 
 /* Nominal nanoseconds left in the slice. */
@@ -665,6 +667,16 @@ static inline bool sim_knows(const struct sim_map *m, uint32_t observer, uint32_
 	return sim_known(m, observer)[bit / 64] >> (bit % 64) & 1;
 }
 
+/* What each tick and each input reads of a player stands in its first three lines. */
+static inline void sim_fetch_player(const struct sim_map *m, uint32_t slot)
+{
+	const char *p = (const char *)&m->players_table[slot];
+
+	__builtin_prefetch(p);
+	__builtin_prefetch(p + 64);
+	__builtin_prefetch(p + 128);
+}
+
 /* Players are walked in cell order, so their records come from anywhere: fetch one a few ahead. */
 static inline uint32_t sim_ahead(const struct sim_map *m, uint32_t at)
 {
@@ -673,11 +685,7 @@ static inline uint32_t sim_ahead(const struct sim_map *m, uint32_t at)
 
 static inline void sim_prefetch_player(const struct sim_map *m, uint32_t at)
 {
-	const char *p = (const char *)&m->players_table[sim_ahead(m, at)];
-
-	__builtin_prefetch(p);
-	__builtin_prefetch(p + 64);
-	__builtin_prefetch(p + 128);
+	sim_fetch_player(m, sim_ahead(m, at));
 }
 
 /* The handle of an entity, for scripts and for world requests; the owner bits are the map's number.

@@ -237,6 +237,9 @@ struct sw_enet_rx_hooks {
 void sw_enet_rx(struct sw_enet *engine, struct sw_enet_datagram *datagrams, uint32_t count,
 	const struct sw_enet_rx_hooks *hooks, uint64_t now_ms);
 
+/* Fetches what sw_enet_send reads of that peer, for a call that follows soon. Any handle will do. */
+void sw_enet_prefetch(const struct sw_enet *engine, uint64_t peer);
+
 /* Queues one packet to a peer. Copies payload. Returns 0, or
  *   -ESTALE    the handle names no connected peer
  *   -EINVAL    channel not negotiated, or more than packet_bytes_max bytes, or none

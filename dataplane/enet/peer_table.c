@@ -28,24 +28,37 @@ void peer_prefetch(const struct sw_enet *e, uint64_t hash)
 	__builtin_prefetch(&e->table[(uint32_t)hash & e->table_mask]);
 }
 
+static inline void fetch(const struct peer *peer)
+{
+	const uint8_t *line = (const uint8_t *)peer;
+
+	__builtin_prefetch(line);
+	__builtin_prefetch(line + 64);
+	__builtin_prefetch(line + 128);
+	__builtin_prefetch(line + 192);
+	__builtin_prefetch(line + 256);
+}
+
+void sw_enet_prefetch(const struct sw_enet *e, uint64_t handle)
+{
+	uint32_t index = handle_index(handle);
+
+	if (index < e->peers_fresh)
+		fetch(&e->peers[index]);
+}
+
 /* The peer that peer_find will most likely return, NIL if there is none: its tag is enough here.
  * Its slot has been prefetched, and those it may have been pushed on to share the line as a rule.
  */
 uint32_t peer_prefetch_found(const struct sw_enet *e, uint64_t hash)
 {
 	const struct peer_slot *slot = &e->table[(uint32_t)hash & e->table_mask];
-	const uint8_t *peer;
 
 	for (uint32_t at = (uint32_t)hash; slot->peer != NIL && slot->tag != (uint32_t)hash;)
 		slot = &e->table[++at & e->table_mask];
 	if (slot->peer == NIL)
 		return NIL;
-	peer = (const uint8_t *)&e->peers[slot->peer];
-	__builtin_prefetch(peer);
-	__builtin_prefetch(peer + 64);
-	__builtin_prefetch(peer + 128);
-	__builtin_prefetch(peer + 192);
-	__builtin_prefetch(peer + 256);
+	fetch(&e->peers[slot->peer]);
 	return slot->peer;
 }
 
