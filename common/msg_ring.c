@@ -81,6 +81,16 @@ uint32_t msg_ring_room(const struct msg_ring *ring)
 	return ring->ring->capacity - msg_ring_used(ring);
 }
 
+const struct msg *msg_ring_peek(const struct msg_ring *ring, uint32_t slot)
+{
+	const struct rte_ring *r = ring->ring;
+
+	if (slot >= msg_ring_used(ring))
+		return NULL;
+	/* The elements follow the head, as rte_ring_peek_zc.h has it. */
+	return (const struct msg *)(r + 1) + ((r->cons.tail + slot) & r->mask);
+}
+
 uint32_t msg_ring_pop(struct msg_ring *ring, struct msg *out, uint32_t out_slots)
 {
 	uint32_t got, at = 0;

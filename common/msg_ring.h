@@ -37,6 +37,11 @@ uint32_t msg_ring_room(const struct msg_ring *ring);
  * when the ring is empty. Walk them with msg_next. Never blocks, allocates or logs. */
 uint32_t msg_ring_pop(struct msg_ring *ring, struct msg *out, uint32_t out_slots);
 
+/* Consumer. The slot that comes so many slots after the next one to be popped, where a message must
+ * begin; NULL when the ring has no more. To read its first slot alone (the rest may have wrapped),
+ * until the next pop. */
+const struct msg *msg_ring_peek(const struct msg_ring *ring, uint32_t slot);
+
 /* Consumer or producer, approximate for anyone else. Slots in use. */
 uint32_t msg_ring_used(const struct msg_ring *ring);
 

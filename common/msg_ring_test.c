@@ -36,6 +36,39 @@ static void full_ring_takes_nothing(void **state)
 	msg_ring_free(ring);
 }
 
+/* Over the wrap, too; what was peeked at is what is popped then. */
+static void what_is_to_come_is_seen(void **state)
+{
+	struct msg_ring *ring = msg_ring_new("t", 256);
+	struct msg_buffer one, out[2];
+	uint32_t at;
+
+	(void)state;
+	assert_null(msg_ring_peek(ring, 0));
+	for (uint32_t round = 0; round < 300; round++) {
+		uint32_t slots = 0;
+
+		for (uint32_t i = 0; i < 5; i++) {
+			msg_begin(one.slot, MSG_PEER_SEND, 5 * round + i, 61 * i);
+			slots += one.slot->slots;
+			assert_true(msg_ring_push(ring, one.slot));
+		}
+		at = 0;
+		for (uint32_t i = 0; i < 5; i++) {
+			const struct msg *message = msg_ring_peek(ring, at);
+
+			assert_non_null(message);
+			assert_int_equal(message->peer, 5 * round + i);
+			at += message->slots;
+		}
+		assert_int_equal(at, slots);
+		assert_null(msg_ring_peek(ring, at));
+		assert_int_equal(msg_ring_pop(ring, out[0].slot, 2 * MSG_SLOTS_MAX), slots);
+		assert_null(msg_ring_peek(ring, 0));
+	}
+	msg_ring_free(ring);
+}
+
 #define MESSAGES 200000u
 
 static uint32_t payload_of(uint32_t i)
@@ -68,6 +101,10 @@ static void two_threads_keep_order(void **state)
 	(void)state;
 	assert_int_equal(pthread_create(&producer, NULL, produce, ring), 0);
 	while (seen < MESSAGES) {
+		const struct msg *next = msg_ring_peek(ring, 0);
+
+		if (next) /* as its producer wrote it */
+			assert_int_equal(next->peer, seen);
 		uint32_t slots = msg_ring_pop(ring, out[0].slot, 2 * MSG_SLOTS_MAX);
 		const struct msg *end = out[0].slot + slots;
 
@@ -91,6 +128,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(full_ring_takes_nothing),
+		cmocka_unit_test(what_is_to_come_is_seen),
 		cmocka_unit_test(two_threads_keep_order),
 	};
 

@@ -26,7 +26,8 @@
 struct drain {
 	struct msg_ring *ring;
 	uint32_t at, filled;
-	uint32_t fetched, ahead; /* the slot from which on none is fetched; messages before it */
+	uint32_t fetched; /* the slot from which on none is fetched; past filled: in the ring */
+	uint32_t ahead;   /* messages from at to there */
 	struct msg slot[DRAIN_SLOTS];
 } __attribute__((aligned(64)));
 
@@ -135,9 +136,14 @@ static bool take(struct dp_worker *worker, uint32_t from, const struct msg *mess
 
 static void fetch_ahead(const struct dp_worker *worker, struct drain *d)
 {
-	for (; d->ahead < DRAIN_AHEAD && d->fetched < d->filled; d->ahead++) {
-		const struct msg *message = &d->slot[d->fetched];
+	for (; d->ahead < DRAIN_AHEAD; d->ahead++) {
+		const struct msg *message =
+			d->fetched < d->filled
+				? &d->slot[d->fetched]
+				: msg_ring_peek(d->ring, d->fetched - d->filled);
 
+		if (!message)
+			return;
 		if (message->type == MSG_PEER_SEND)
 			dp_wire_prefetch(worker->wire, message->peer);
 		d->fetched += message->slots;
@@ -149,7 +155,8 @@ static bool drain_some(struct dp_worker *worker, uint32_t from)
 	struct drain *d = &worker->drain[from];
 
 	if (d->at == d->filled) {
-		d->at = d->fetched = d->ahead = 0;
+		d->fetched -= d->filled;
+		d->at = 0;
 		d->filled = msg_ring_pop(d->ring, d->slot, DRAIN_SLOTS);
 		if (!d->filled)
 			return false;

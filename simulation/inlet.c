@@ -20,10 +20,17 @@
 
 static void fetch_ahead(struct sim_shard *s, struct sim_inlet *inlet)
 {
-	for (; inlet->ahead < INLET_AHEAD && inlet->fetched < inlet->end; inlet->ahead++) {
-		if (inlet->fetched->type == MSG_PEER_PACKET)
-			sim_seat_prefetch(s, inlet->fetched->peer);
-		inlet->fetched = msg_next(inlet->fetched);
+	for (; inlet->ahead < INLET_AHEAD; inlet->ahead++) {
+		const struct msg *message =
+			inlet->fetched < inlet->filled
+				? &inlet->batch[inlet->fetched]
+				: msg_ring_peek(inlet->ring, inlet->fetched - inlet->filled);
+
+		if (!message)
+			return;
+		if (message->type == MSG_PEER_PACKET)
+			sim_seat_prefetch(s, message->peer);
+		inlet->fetched += message->slots;
 	}
 }
 
@@ -35,9 +42,10 @@ static const struct msg *inlet_next(struct sim_shard *s, struct sim_inlet *inlet
 	if (inlet->at == inlet->end) {
 		uint32_t slots = msg_ring_pop(inlet->ring, inlet->batch, SIM_SCRATCH_SLOTS);
 
-		inlet->at = inlet->fetched = inlet->batch;
+		inlet->fetched -= inlet->filled;
+		inlet->filled = slots;
+		inlet->at = inlet->batch;
 		inlet->end = inlet->batch + slots;
-		inlet->ahead = 0;
 		if (s->record)
 			sim_record_messages(s->record, inlet->source, inlet->batch, slots);
 		if (!slots)

@@ -72,6 +72,8 @@ bool sim_stage_messages(struct sim_shard *s, struct sim_map *m, struct sim_slice
 		}
 		if (slice->left <= 0)
 			return false;
+		if (m->cursor + 4 < m->player_slots)
+			sim_fetch_player(m, m->cursor + 4);
 		if (sim_is_present(m, m->cursor))
 			slice->left -= apply_inputs(s, m, m->cursor) * input_ns;
 		slice->left -= SIM_COST_SLOT + sim_work_taken(m);

@@ -541,8 +541,9 @@ struct sim_inlet {
 	uint32_t source;   /* for the recording: RECORDING_CONTROL and so on */
 	struct msg *batch; /* [SIM_SCRATCH_SLOTS] popped, not all handled yet */
 	const struct msg *at, *end;
-	const struct msg *fetched; /* from which on no player is fetched */
-	uint32_t ahead;            /* messages from at to there */
+	uint32_t filled;  /* slots of the batch */
+	uint32_t fetched; /* the slot from which on no player is fetched; past filled: in the ring */
+	uint32_t ahead;   /* messages from at to there */
 };
 
 /* Nominal nanoseconds left in the slice. */
@@ -675,6 +676,7 @@ static inline void sim_fetch_player(const struct sim_map *m, uint32_t slot)
 	__builtin_prefetch(p);
 	__builtin_prefetch(p + 64);
 	__builtin_prefetch(p + 128);
+	__builtin_prefetch(&m->entities[slot]);
 }
 
 /* Players are walked in cell order, so their records come from anywhere: fetch one a few ahead. */
