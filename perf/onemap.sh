@@ -130,6 +130,7 @@ maps:
 admission:
   players_max: $players
   first_map: field
+  proof_bits_max: 0 # the generator holds the CPU that verifies, and does no work for it
   ticket_keys: [{ id: 1, public_key: $public }]
 redis: { address: "unix:$dir/redis/redis.sock" }
 postgres: { conninfo: "$(services_conninfo "$dir")" }
