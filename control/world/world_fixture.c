@@ -24,9 +24,20 @@ static void patience(uint64_t *since_ns)
 	fixture_sleep_ms(1);
 }
 
+/* What a thread has popped from a ring and not looked at yet. */
+struct kept {
+	struct msg_ring *of;
+	uint32_t at, filled;
+	struct msg message[MSG_SLOTS_MAX * 2];
+};
+static __thread struct kept kept[FIXTURE_SHARDS + 1];
+
 void fixture_init(struct fixture *f, uint32_t ring_slots)
 {
 	memset(f, 0, sizeof(*f));
+	/* Answers to a test before, whose rings may have lain where the new ones will. */
+	for (uint32_t i = 0; i <= FIXTURE_SHARDS; i++)
+		kept[i].at = kept[i].filled = 0;
 	snprintf(f->config.node.name, sizeof(f->config.node.name), "test");
 	f->config.node.realm_id = 1;
 	f->config.node.stop_deadline_ms = 15000;
@@ -112,27 +123,19 @@ static void push(struct msg_ring *ring, const struct msg *message)
 		patience(&since);
 }
 
-/* What a thread has popped from a ring and not looked at yet. */
-struct kept {
-	struct msg_ring *of;
-	uint32_t at, filled;
-	struct msg message[MSG_SLOTS_MAX * 2];
-};
-
 /* One message, valid until the next. */
 static const struct msg *pop_message(struct msg_ring *ring, uint16_t type)
 {
-	static __thread struct kept rings[FIXTURE_SHARDS + 1];
 	const struct msg *message;
-	struct kept *k = rings;
+	struct kept *k = kept;
 	uint64_t since = 0;
 
 	/* A place that is used up can be another ring's. */
-	while (k->of != ring && k < &rings[FIXTURE_SHARDS])
+	while (k->of != ring && k < &kept[FIXTURE_SHARDS])
 		k++;
 	if (k->of != ring) {
-		for (k = rings; k->at != k->filled;)
-			CHECK(++k <= &rings[FIXTURE_SHARDS]);
+		for (k = kept; k->at != k->filled;)
+			CHECK(++k <= &kept[FIXTURE_SHARDS]);
 		k->of = ring;
 		k->at = k->filled = 0;
 	}
