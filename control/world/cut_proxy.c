@@ -32,7 +32,7 @@ static void proxy_accept(struct cut_proxy *proxy)
 	struct cut_pair *pair = &proxy->pairs[proxy->pair_count];
 
 	CHECK(proxy->pair_count < CUT_PAIRS_MAX);
-	*pair = (struct cut_pair){.swallowing = false};
+	*pair = (struct cut_pair){.late = NULL};
 	pair->fd[0] = accept(proxy->listener, NULL, NULL);
 	pair->fd[1] = socket(AF_UNIX, SOCK_STREAM, 0);
 	CHECK(pair->fd[0] >= 0);
@@ -58,19 +58,27 @@ static bool send_all(int fd, const char *bytes, size_t count)
 	return true;
 }
 
-/* Whether the server's bytes are for nobody. An answer to prepared statements begins with
- * BindComplete, and each ends with ReadyForQuery: then all that was asked for is done. */
+static bool holds(const char *bytes, size_t count, const char *text)
+{
+	return memmem(bytes, count, text, strlen(text)) != NULL;
+}
+
+/* Whether the server's bytes are for nobody. An answer to calls begins with BindComplete (that to
+ * preparing them does not), and each ends with ReadyForQuery: then all that was asked for is done.
+ */
 static bool swallows(
 	struct cut_proxy *proxy, struct cut_pair *pair, const char *bytes, size_t count, bool *done)
 {
 	static const char ready[] = {'Z', 0, 0, 0, 5, 'I'};
 
 	*done = false;
-	if (!pair->swallowing && (bytes[0] != '2' || atomic_load(&proxy->swallow) == 0))
-		return false;
-	if (!pair->swallowing)
+	if (!pair->swallowing) {
+		if (!atomic_load(&proxy->swallow) || !pair->asked || bytes[0] != '2' ||
+			!holds(bytes, count, proxy->said))
+			return false;
 		atomic_fetch_sub(&proxy->swallow, 1);
-	pair->swallowing = true;
+		pair->swallowing = true;
+	}
 	*done = count >= sizeof(ready) &&
 		memcmp(bytes + count - sizeof(ready), ready, sizeof(ready)) == 0;
 	return true;
@@ -108,6 +116,8 @@ static bool pair_move(struct cut_proxy *proxy, struct cut_pair *pair, int from)
 
 	if (got <= 0)
 		return false;
+	if (from == 0 && atomic_load(&proxy->swallow))
+		pair->asked |= holds(buffer, (size_t)got, proxy->asked);
 	if (from == 1 && swallows(proxy, pair, buffer, (size_t)got, &done)) {
 		atomic_fetch_add(&proxy->cut_count, done);
 		return !done;

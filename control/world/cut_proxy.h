@@ -2,8 +2,9 @@
  * thread of its own, and does what the test sets, also while connections stand:
  *
  *   cuts     cuts each new connection after a random number of bytes, in either direction
- *   swallow  so many answers to statements are not delivered; in place of each its connection is
- *            cut: the server has done all of it, and nobody was told
+ *   swallow  so many answers are not delivered, of those that hold the text `said` and come where
+ *            a statement named with `asked` was called; in place of each its connection is cut: the
+ *            server has done all of it, and nobody was told
  *   late_ms  what the server says arrives so much later; what is on its way keeps its time */
 #ifndef SW_CONTROL_WORLD_CUT_PROXY_H
 #define SW_CONTROL_WORLD_CUT_PROXY_H
@@ -28,6 +29,7 @@ struct cut_late {
 struct cut_pair {
 	int fd[2];
 	int64_t left;    /* bytes, both directions, until it is cut */
+	bool asked;      /* a statement named with proxy->asked was called */
 	bool swallowing; /* an answer has begun that nobody gets */
 	struct cut_late *late, *late_last;
 };
@@ -40,6 +42,7 @@ struct cut_proxy {
 	int32_t cut_within; /* bytes; the test may change it before it sets cuts */
 	_Atomic bool cuts, stop;
 	_Atomic uint32_t swallow, late_ms;
+	const char *asked, *said;   /* set before swallow */
 	_Atomic uint32_t cut_count; /* also of those instead of an answer */
 	struct cut_pair pairs[CUT_PAIRS_MAX];
 	uint32_t pair_count;
