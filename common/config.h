@@ -130,9 +130,15 @@ struct sw_config {
 		uint32_t players_max;           /* this node's own cap */
 		char first_map[MAP_NAME_BYTES]; /* where a new character starts */
 		uint32_t hello_deadline_ms;     /* connected, but no valid ticket by then: out */
-		uint32_t grace_s;
 		char pass_keys[CONFIG_PATH_BYTES]; /* "": drawn at start */
 		uint32_t verify_waiting_max, proof_wait_ms, proof_bits_max;
+		uint32_t rate, burst; /* let in a second by the cluster */
+		uint32_t batch;       /* let in by one turn of a node */
+		uint32_t grace_s;     /* who has gone comes back within it */
+		uint32_t lease_ms;    /* a reserved place */
+		uint32_t rebuild_ms;  /* longest wait for the nodes after Redis was emptied */
+		uint32_t operator_share, returning_share; /* of the rate, in percent */
+		uint32_t queue_max;   /* that wait here; 0: computed */
 		struct config_ticket_key ticket_keys[CONFIG_KEYS_MAX];
 		uint32_t ticket_key_count;
 	} admission;

@@ -73,6 +73,21 @@ static void at_most(
 			less, low_text, why);
 }
 
+/* What the two leave is everybody's, and is never nothing. */
+static void check_shares(const struct check *c)
+{
+	const struct sw_config *config = c->config;
+	uint32_t sum = config->admission.operator_share + config->admission.returning_share;
+
+	if (good(c, "admission.operator_share", 0) && good(c, "admission.returning_share", 0) &&
+		sum > 99)
+		config_fault_add(c->faults, line_of(c, "admission.returning_share", 0),
+			"admission.returning_share: %u beside operator_share of %u leaves nothing "
+			"to "
+			"the others, allowed are 99 together",
+			config->admission.returning_share, config->admission.operator_share);
+}
+
 /* What an instance costs is known when its script is loaded; here only that the numbers agree. */
 static void check_instances(const struct check *c)
 {
@@ -251,6 +266,7 @@ void config_check(const struct sw_config *config, const struct config_lines *lin
 	check_maps(&c);
 	check_instances(&c);
 	check_ticket_keys(&c);
+	check_shares(&c);
 	check_capacity(&c);
 	check_sentinels(&c);
 	check_ops(&c);

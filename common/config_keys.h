@@ -156,11 +156,19 @@
 	X("admission.players_max", admission.players_max, INTEGER, 1, 1000000, "4000", "Players on this node.") \
 	X("admission.first_map", admission.first_map, NAME, 1, MAP_NAME_BYTES - 1, NULL, "Map where a new character starts.") \
 	X("admission.hello_deadline", admission.hello_deadline_ms, DURATION_MS, 500, 60000, "10s", "A connection without a valid ticket by then is closed.") \
-	X("admission.grace", admission.grace_s, DURATION_S, 10, 3600, "2min", "How long a player whose connection broke may come back with the pass it was given, without a new ticket.") \
+	X("admission.grace", admission.grace_s, DURATION_S, 10, 3600, "2min", "How long a player whose connection broke may come back with the pass it was given, without a new ticket, and counts as returning in the queue; and how long a client that has gone finds its place in the queue again.") \
 	X("admission.pass_keys", admission.pass_keys, PATH, 0, CONFIG_PATH_BYTES - 1, "", "File of the keys that passes are sealed with, as swctl pass-key makes it, mode 0600; the same on all nodes of a cluster. Empty: a key is drawn at start, so that no other node takes this one's passes, and no restart of it.") \
 	X("admission.verify_waiting_max", admission.verify_waiting_max, INTEGER, 64, 65536, "4096", "Tickets that may wait for the verification of their signature, 0.6 KiB each; more are told to try later. A thread verifies about 15,000 a second.") \
 	X("admission.proof_wait", admission.proof_wait_ms, DURATION_MS, 10, 10000, "100ms", "When a ticket has waited so long for its verification, new clients are asked for a proof of work, the more the longer it lasts.") \
 	X("admission.proof_bits_max", admission.proof_bits_max, INTEGER, 0, 24, "20", "Most work that a client is asked for: a number whose SHA-256 begins with so many 0 bits. 20 are a million hashes, a third of a second; 0 asks nobody.") \
+	X("admission.rate", admission.rate, INTEGER, 1, 1000000, "100", "Players let in a second, by all nodes of the cluster together. Each turn of a node lets in up to batch, so it takes rate / (10 x batch) nodes. swctl gate throttle sets a lower one for a time. All nodes have the same of these.") \
+	X("admission.burst", admission.burst, INTEGER, 1, 1000000, "20", "Burst of the above; never more than a second's worth.") \
+	X("admission.batch", admission.batch, INTEGER, 1, 1000, "10", "Players let in by one turn of a node; a node takes a turn each 100 ms.") \
+	X("admission.lease", admission.lease_ms, DURATION_MS, 1000, 600000, "15s", "How long a place is reserved for a player that was let in and has not arrived.") \
+	X("admission.rebuild", admission.rebuild_ms, DURATION_MS, 100, 600000, "10s", "After Redis was emptied: the longest wait for nodes that have not said their places again, before anybody is let in.") \
+	X("admission.operator_share", admission.operator_share, INTEGER, 1, 98, "20", "Percent of the rate that operators' tickets have while any of them waits. What a lane does not need is the others'.") \
+	X("admission.returning_share", admission.returning_share, INTEGER, 1, 98, "40", "Percent of the rate for players that were in the game within the grace. What these two leave of 100 is everybody's, always.") \
+	X("admission.queue_max", admission.queue_max, INTEGER, 0, 2097152, "0", "Sessions that may wait at this node; more are refused with SERVER_FULL. 0 computes it: the peers of all dataplane lcores that players_max does not need, at least an eighth of them.") \
 	X("admission.ticket_keys[].id", admission.ticket_keys[0].id, INTEGER, 0, CONFIG_U32_MAX, NULL, "Number of the key; tickets name it.") \
 	X("admission.ticket_keys[].public_key", admission.ticket_keys[0].public_key, HEX, 64, 64, NULL, "Ed25519 public key, as swctl ticket-key prints it.") \
 	\

@@ -13,7 +13,9 @@
 	X(PRESENCE_SEEK, presence_seek)                                                            \
 	X(PRESENCE_PUT, presence_put)                                                              \
 	X(PRESENCE_DROP, presence_drop)                                                            \
-	X(PARTY_STEP, party_step)
+	X(PARTY_STEP, party_step)                                                                  \
+	X(GATE_TURN, gate_turn)                                                                    \
+	X(GATE_STATE, gate_state)
 
 #define REDIS_SCRIPT_ENUM(id, file) REDIS_SCRIPT_##id,
 enum redis_script { REDIS_SCRIPTS(REDIS_SCRIPT_ENUM) REDIS_SCRIPT_COUNT };
