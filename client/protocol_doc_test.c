@@ -72,6 +72,7 @@ static unsigned rows(const char *text)
 	X(challenge)                                                                               \
 	X(solution)                                                                                \
 	X(return_pass)                                                                             \
+	X(queued)                                                                                  \
 	X(joined)                                                                                  \
 	X(character_detail)                                                                        \
 	X(input_batch)                                                                             \
@@ -259,6 +260,7 @@ static void fields_agree(void **state)
 		}
 		/* those below have an enum in their section (enums_agree) */
 		if (descriptors[i] != &sw__actor_enter__descriptor &&
+			descriptors[i] != &sw__queued__descriptor &&
 			descriptors[i] != &sw__trade_offer__descriptor &&
 			descriptors[i] != &sw__trade_state__descriptor &&
 			descriptors[i] != &sw__trade_ended__descriptor &&
@@ -287,6 +289,7 @@ static void enums_agree(void **state)
 		{&sw__party_result__descriptor, "### PartyAnswer", 3},
 		{&sw__party_change__descriptor, "### PartyState", 6},
 		{&sw__quest_phase__descriptor, "### Quest", 9},
+		{&sw__queue_state__descriptor, "### Queued", 4},
 		{&sw__match_phase__descriptor, "### MatchState", 10}};
 
 	(void)state;

@@ -42,6 +42,10 @@ static void see(void *ctx, struct swc_client *client, const struct swc_event *ev
 	case SWC_EVENT_LEAVE:
 		printf("- actor %u\n", event->actor->actor_id);
 		break;
+	case SWC_EVENT_QUEUED:
+		printf("waiting: position %u, about %u s; %s\n", event->queued.position,
+			(event->queued.wait_ms + 999) / 1000, swc_queue_text(event->queued.state));
+		break;
 	case SWC_EVENT_REFUSED:
 		printf("refused: %s\n", event->refused.text);
 		break;

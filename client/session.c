@@ -40,6 +40,8 @@ static void send_hello(struct swc_session *session, Sw__Solution *solution)
 	hello.ticket.len = session->hello.ticket_bytes;
 	hello.pass.data = (uint8_t *)session->hello.pass;
 	hello.pass.len = session->hello.pass_bytes;
+	hello.place.data = session->place;
+	hello.place.len = session->place_bytes;
 	hello.client_build = (char *)session->hello.client_build;
 	hello.solution = solution;
 	send_message(session, SW_CHANNEL_SESSION, true, SW_MSG_HELLO, &hello.base);

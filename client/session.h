@@ -54,6 +54,8 @@ struct swc_session {
 	uint32_t view_sequence;          /* of the last ViewChange of this stay */
 	uint32_t view_stay;              /* the stay that the view belongs to; maybe the next one */
 	uint64_t party_version;          /* of the last PartyState taken */
+	uint8_t place[SWC_PLACE_BYTES_MAX]; /* of the last Queued that had one */
+	uint32_t place_bytes;
 	uint32_t refused_reason;
 	char refused_text[256]; /* empty: none came */
 };
@@ -63,7 +65,8 @@ void swc_session_init(
 	struct swc_session *session, const struct swc_session_ops *ops, uint32_t actors_max);
 void swc_session_free(struct swc_session *session);
 
-/* ENet is connected: sends Hello, state ADMITTING. */
+/* ENet is connected: sends Hello, state ADMITTING. A place of an earlier connection may stand in
+ * session->place. */
 void swc_session_connected(struct swc_session *session, const struct swc_hello *hello);
 
 /* Works at what the server has asked for (proof.wanted), so many hashes; sends the answer. */

@@ -31,11 +31,31 @@ static void copy_text(char *to, size_t to_bytes, const char *from)
 	to[bytes] = '\0';
 }
 
+static enum swc_refusal on_queued(struct swc_session *session, const Sw__Queued *message)
+{
+	struct swc_event event = {.type = SWC_EVENT_QUEUED};
+
+	if (session->state != SWC_ADMITTING && session->state != SWC_QUEUED)
+		return SWC_REFUSAL_OUT_OF_ORDER;
+	if (message->place.len > sizeof(session->place))
+		return SWC_REFUSAL_OUT_OF_RANGE;
+	session->state = SWC_QUEUED;
+	if (message->place.len) {
+		memcpy(session->place, message->place.data, message->place.len);
+		session->place_bytes = (uint32_t)message->place.len;
+	}
+	event.queued.state = (uint32_t)message->state;
+	event.queued.position = message->position;
+	event.queued.wait_ms = message->wait_ms;
+	emit(session, &event);
+	return SWC_REFUSAL_COUNT;
+}
+
 static enum swc_refusal on_admitted(struct swc_session *session, const Sw__Admitted *message)
 {
 	struct swc_event event = {.type = SWC_EVENT_ADMITTED};
 
-	if (session->state != SWC_ADMITTING)
+	if (session->state != SWC_ADMITTING && session->state != SWC_QUEUED)
 		return SWC_REFUSAL_OUT_OF_ORDER;
 	if (!text_fits(message->map, SWC_NAME_BYTES) ||
 		!text_fits(message->node, SWC_TEXT_BYTES_MAX))
@@ -729,6 +749,7 @@ HANDLER(admitted, Sw__Admitted)
 HANDLER(refused, Sw__Refused)
 HANDLER(challenge, Sw__Challenge)
 HANDLER(return_pass, Sw__ReturnPass)
+HANDLER(queued, Sw__Queued)
 HANDLER(joined, Sw__Joined)
 HANDLER(update, Sw__WorldUpdate)
 HANDLER(view_change, Sw__ViewChange)
@@ -759,6 +780,7 @@ static const struct {
 	{SW_MSG_REFUSED, SW_CHANNEL_SESSION, &sw__refused__descriptor, handle_refused},
 	{SW_MSG_CHALLENGE, SW_CHANNEL_SESSION, &sw__challenge__descriptor, handle_challenge},
 	{SW_MSG_RETURN_PASS, SW_CHANNEL_SESSION, &sw__return_pass__descriptor, handle_return_pass},
+	{SW_MSG_QUEUED, SW_CHANNEL_SESSION, &sw__queued__descriptor, handle_queued},
 	{SW_MSG_JOINED, SW_CHANNEL_SESSION, &sw__joined__descriptor, handle_joined},
 	{SW_MSG_WORLD_UPDATE, SW_CHANNEL_WORLD, &sw__world_update__descriptor, handle_update},
 	{SW_MSG_VIEW_CHANGE, SW_CHANNEL_EVENTS, &sw__view_change__descriptor, handle_view_change},

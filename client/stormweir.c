@@ -79,6 +79,8 @@ int swc_open(const struct swc_config *config, struct swc_client **out)
 		!config->pass != !config->pass_bytes || (!config->ticket && !config->pass) ||
 		config->ticket_bytes > SWC_TICKET_BYTES_MAX ||
 		config->pass_bytes > SWC_PASS_BYTES_MAX ||
+		config->place_bytes > SWC_PLACE_BYTES_MAX ||
+		(config->place_bytes && !config->place) ||
 		strlen(build) >= sizeof(client->client_build))
 		return -EINVAL;
 	if (enet_address_set_host_ip(&address, config->address) &&
@@ -110,6 +112,9 @@ int swc_open(const struct swc_config *config, struct swc_client **out)
 		memcpy(client->ticket, config->ticket, config->ticket_bytes);
 	if (config->pass)
 		memcpy(client->pass, config->pass, config->pass_bytes);
+	client->session.place_bytes = config->place_bytes;
+	if (config->place_bytes)
+		memcpy(client->session.place, config->place, config->place_bytes);
 	memcpy(client->client_build, build, strlen(build));
 
 	client->host = enet_host_create(NULL, 1, SW_CHANNELS, 0, 0);
@@ -170,6 +175,7 @@ void swc_leave(struct swc_client *client)
 		closed(client, SW_REASON_NONE, false);
 		break;
 	case SWC_ADMITTING:
+	case SWC_QUEUED:
 	case SWC_LOADING:
 	case SWC_PLAYING:
 		client->session.state = SWC_LEAVING;
@@ -254,6 +260,9 @@ enum swc_state swc_service(struct swc_client *client, uint64_t now_ns)
 	receive(client);
 	if (client->session.proof.wanted)
 		work(client, passed_ns, now_ns);
+	/* In the queue time does not run; ENet notices when the server falls silent. */
+	if (client->session.state == SWC_QUEUED)
+		client->connect_deadline_ns = now_ns + client->connect_timeout_ms * NS_PER_MS;
 	if (client->session.state == SWC_PLAYING)
 		tick(client, now_ns);
 	if (client->peer && client->session.state < SWC_PLAYING &&
@@ -374,6 +383,12 @@ int swc_drop_item(struct swc_client *client, uint32_t slot, uint32_t count)
 		return -ENOTCONN;
 	swc_session_drop_item(&client->session, slot, count);
 	return 0;
+}
+
+const uint8_t *swc_place(const struct swc_client *client, uint32_t *bytes)
+{
+	*bytes = client->session.place_bytes;
+	return *bytes ? client->session.place : NULL;
 }
 
 enum swc_state swc_state(const struct swc_client *client)

@@ -39,6 +39,7 @@ struct swc_ground;
 enum swc_state {
 	SWC_CONNECTING, /* ENet handshake */
 	SWC_ADMITTING,  /* Hello sent, no answer yet */
+	SWC_QUEUED,     /* the ticket was good; it waits for a place in the game */
 	SWC_LOADING,    /* the ticket was good; the character is being loaded */
 	SWC_PLAYING,    /* on the map */
 	SWC_LEAVING,    /* swc_leave was called, its acknowledgement is awaited */
@@ -185,6 +186,7 @@ struct swc_stats {
 
 enum swc_event_type {
 	SWC_EVENT_CONNECTED,  /* ENet is connected and Hello is on its way */
+	SWC_EVENT_QUEUED,     /* .queued: how one stands in the queue; comes again with a change */
 	SWC_EVENT_ADMITTED,   /* .admitted */
 	SWC_EVENT_REFUSED,    /* .refused; a DISCONNECTED follows */
 	SWC_EVENT_CHALLENGED, /* .challenged: the server is under pressure and wants work first */
@@ -214,6 +216,21 @@ enum swc_event_type {
 	SWC_EVENT_RESULT,        /* .result: the match is over */
 	SWC_EVENT_DISCONNECTED,  /* .disconnected; the last event */
 };
+
+/* What a queue does, docs/protocol.md: Queued. */
+enum swc_queue_state {
+	SWC_QUEUE_NONE,
+	SWC_QUEUE_OPEN,       /* it moves */
+	SWC_QUEUE_THROTTLED,  /* it moves, more slowly than it could */
+	SWC_QUEUE_CLOSED,     /* nobody is let in now */
+	SWC_QUEUE_FULL,       /* no server has room */
+	SWC_QUEUE_AWAY,       /* it cannot be reached; no place is lost */
+	SWC_QUEUE_REBUILDING, /* it is being put together again */
+};
+/* "the servers are full"; for a newer server's state "waiting". */
+const char *swc_queue_text(uint32_t state);
+
+#define SWC_PLACE_BYTES_MAX 192u
 
 /* How a match stands, docs/protocol.md: MatchState. */
 struct swc_match {
@@ -266,6 +283,11 @@ struct swc_quest {
 struct swc_event {
 	enum swc_event_type type;
 	union {
+		struct {
+			uint32_t state;    /* enum swc_queue_state, or a newer server's */
+			uint32_t position; /* 1: next; 0: not known yet */
+			uint32_t wait_ms;  /* estimated; 0: not known */
+		} queued;
 		struct {
 			uint64_t character_id;
 			const char *map, *node;
@@ -401,9 +423,11 @@ struct swc_config {
 				      * beside it serves if it is not good any more */
 	uint32_t proof_bits_max;     /* most work it does when asked (2^n hashes); 0: 22, about two
 				      * seconds. UINT32_MAX: none */
+	const uint8_t *place; /* swc_place of a connection that broke in the queue; copied; or NULL */
+	uint32_t place_bytes; /* at most SWC_PLACE_BYTES_MAX */
 	const char *client_build;    /* free text for the server's log, at most 63 bytes; or NULL */
 	uint32_t protocol_version;   /* 0: the one this library speaks */
-	uint32_t connect_timeout_ms; /* until JOINED; 0: 15,000 */
+	uint32_t connect_timeout_ms; /* until JOINED, without the time in the queue; 0: 15,000 */
 	uint32_t actors_max;         /* most in view; 0: 16,384 */
 	bool checksum;               /* ENet's CRC-32, if the server has it on */
 	swc_event_fn *on_event;      /* may be NULL */
@@ -529,6 +553,10 @@ int swc_pick(struct swc_client *client, uint32_t offer, uint32_t card);
 /* Leave in good order: what was sent before is delivered, then ENet disconnects. DISCONNECTED
  * follows. Calling it again does nothing. */
 void swc_leave(struct swc_client *client);
+
+/* The place in the queue that the server gave: to be shown with the next connection, should this one
+ * break before ADMITTED, also to another server of the game. NULL: none. Valid until swc_close. */
+const uint8_t *swc_place(const struct swc_client *client, uint32_t *bytes);
 
 enum swc_state swc_state(const struct swc_client *client);
 const struct swc_self *swc_self(const struct swc_client *client);

@@ -25,6 +25,28 @@ const char *swc_reason_name(uint32_t reason)
 	return "UNKNOWN";
 }
 
+_Static_assert((int)SWC_QUEUE_REBUILDING == (int)SW__QUEUE_STATE__QUEUE_REBUILDING, "the same");
+
+const char *swc_queue_text(uint32_t state)
+{
+	switch (state) {
+	case SWC_QUEUE_OPEN:
+		return "the queue moves";
+	case SWC_QUEUE_THROTTLED:
+		return "the queue moves slowly now";
+	case SWC_QUEUE_CLOSED:
+		return "the game lets nobody in now";
+	case SWC_QUEUE_FULL:
+		return "the servers are full";
+	case SWC_QUEUE_AWAY:
+		return "the queue cannot be reached now; no place is lost";
+	case SWC_QUEUE_REBUILDING:
+		return "the queue is being put together again";
+	default:
+		return "waiting";
+	}
+}
+
 const char *swc_denied_text(uint32_t reason)
 {
 	switch ((Sw__ActionRefusal)reason) {

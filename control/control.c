@@ -64,8 +64,10 @@ static void *thread_main(void *arg)
 
 		ops.ctx = ctl;
 		ctl->party = party_new(ctl->config, ctl->redis, ctl->links.shards, &ops);
+		ctl->gate_link = gate_link_new(
+			ctl->config, ctl->redis, ctl->boot_id, ctl->gate, orders_gate, ctl);
 	}
-	if (ctl->party) {
+	if (ctl->party && ctl->gate_link) {
 		director_start(ctl->director, mono_ns());
 		uv_timer_start(&ctl->drain_timer, ctl_on_drain, CTL_BUSY_MS, 0);
 		uv_timer_start(&ctl->heartbeat_timer, ctl_on_heartbeat,
@@ -126,10 +128,11 @@ static bool build(struct ctl *ctl, const struct adm_secrets *secrets)
 {
 	struct adm_ops ops = ctl_adm_ops;
 	struct director_ops director_ops = ctl_director_ops;
+	struct gate_ops gate_ops = ctl_gate_ops;
 	const struct ctl_links *links = &ctl->links;
 	pthread_condattr_t attr;
 
-	ops.ctx = director_ops.ctx = ctl;
+	ops.ctx = director_ops.ctx = gate_ops.ctx = ctl;
 	pthread_mutex_init(&ctl->lock, NULL);
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
@@ -158,7 +161,9 @@ static bool build(struct ctl *ctl, const struct adm_secrets *secrets)
 	if (ctl->director)
 		ctl->adm = adm_new(
 			ctl->config, secrets, links->workers, links->shards, ctl->director, &ops);
-	if (!ctl->outboxes || !ctl->adm)
+	ctl->gate = gate_new(
+		ctl->config, (uint32_t)adm_sessions(ctl->config, links->workers), &gate_ops);
+	if (!ctl->outboxes || !ctl->adm || !ctl->gate)
 		return false;
 	ctl->verifier = verifier_start(ctl->config);
 	if (!ctl->verifier)
@@ -304,8 +309,10 @@ void ctl_free(struct ctl *ctl)
 	CHECK(!uv_loop_close(&ctl->loop));
 	party_free(ctl->party);
 	presence_free(ctl->presence);
+	gate_link_free(ctl->gate_link);
 	redis_keys_free(ctl->keys);
 	adm_free(ctl->adm);
+	gate_free(ctl->gate);
 	director_free(ctl->director);
 	for (uint32_t i = 0; ctl->outboxes && i < ctl->outbox_count; i++)
 		outbox_fini(&ctl->outboxes[i]);

@@ -12,6 +12,7 @@
 #include "control/builder.h"
 #include "control/control.h"
 #include "control/director/director.h"
+#include "control/gate/gate_link.h"
 #include "control/orders.h"
 #include "control/outbox.h"
 #include "control/party/party.h"
@@ -63,6 +64,8 @@ struct ctl {
 	struct redis_keys *keys;
 	struct presence *presence;
 	struct party *party;
+	struct gate *gate;
+	struct gate_link *gate_link;
 	uint64_t redis_up_ns;    /* presence said before is said again */
 	struct outbox *outboxes; /* dataplane[workers], shards[shards], world */
 	uint32_t outbox_count;
@@ -92,6 +95,7 @@ extern const struct adm_ops ctl_adm_ops;           /* with ctx to be set to the 
 extern const struct director_ops ctl_director_ops; /* likewise */
 extern const struct party_ops ctl_party_ops;       /* likewise */
 extern const struct presence_ops ctl_presence_ops; /* likewise */
+extern const struct gate_ops ctl_gate_ops;         /* likewise */
 void ctl_built(void *ctx, uint32_t id, bool good);
 /* Through the outbox of a ring; what finds no place there is counted and said. */
 void ctl_push(struct ctl *ctl, struct outbox *outbox, const struct msg *message);

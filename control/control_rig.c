@@ -55,6 +55,12 @@ void rig_init(struct rig *rig, uint32_t to_dataplane_slots)
 	rig->config.admission.hello_deadline_ms = 20000;
 	rig->config.admission.grace_s = 120;
 	rig->config.admission.verify_waiting_max = 256;
+	rig->config.admission.rate = rig->config.admission.burst = 100000;
+	rig->config.admission.batch = 1000;
+	rig->config.admission.lease_ms = 15000;
+	rig->config.admission.rebuild_ms = 10000;
+	rig->config.admission.operator_share = 20;
+	rig->config.admission.returning_share = 40;
 	strcpy(rig->config.admission.first_map, "meadow");
 	rig->config.admission.ticket_key_count = 1;
 	rig->config.admission.ticket_keys[0].id = rig_key.id;
@@ -292,4 +298,73 @@ void rig_stop(struct rig *rig, uint32_t unsaved)
 	ctl_request_stop(rig->ctl);
 	rig_expect(rig->links.to_shard[0], MSG_SHARD_STOP);
 	rig_stop_rest(rig, unsaved);
+}
+
+/* ---- operators' orders ---- */
+
+enum operator_role rig_role = OPERATOR_ADMIN;
+
+static uint64_t subject = 100; /* of the last order */
+
+void rig_order_send(struct rig *rig, const char *words, uint32_t count, uint32_t bytes)
+{
+	struct msg_order body = {
+		.author = "anna", .role = rig_role, .words = count, .words_bytes = bytes};
+	struct msg_buffer buffer;
+	uint8_t *at =
+		msg_begin(buffer.slot, MSG_ORDER, 0, (uint32_t)sizeof(body) + body.words_bytes);
+
+	memcpy(at, &body, sizeof(body));
+	memcpy(at + sizeof(body), words, bytes);
+	buffer.slot->subject = ++subject;
+	assert_true(msg_ring_push(rig->links.from_ops, buffer.slot));
+}
+
+void rig_answered(struct rig *rig, const char *words, enum order_result result, const char *says)
+{
+	const struct msg *message = rig_expect(rig->links.to_ops, MSG_ORDER_ANSWER);
+	struct msg_order_answer answer;
+	char text[ORDER_TEXT_BYTES + 1];
+
+	assert_int_equal(message->subject, subject);
+	memcpy(&answer, msg_payload(message), sizeof(answer));
+	assert_int_equal(message->payload_bytes, sizeof(answer) + answer.text_bytes);
+	memcpy(text, msg_payload(message) + sizeof(answer), answer.text_bytes);
+	text[answer.text_bytes] = 0;
+	if (answer.result != result || !strstr(text, says))
+		fail_msg("%s: result %u: %s", words, answer.result, text);
+	/* Ops is woken after the answer is in its ring. */
+	for (int turns = 0; rig->woken != subject && turns < 10000; turns++)
+		rig_nap();
+	assert_int_equal(rig->woken, subject);
+}
+
+void rig_order(struct rig *rig, const char *words, uint32_t count, uint32_t bytes,
+	enum order_result result, const char *says)
+{
+	rig_order_send(rig, words, count, bytes);
+	rig_answered(rig, words, result, says);
+}
+
+void rig_audited(struct rig *rig, bool good, const char *what, const char *says)
+{
+	const struct msg *message = rig_expect(rig->links.to_world, MSG_AUDIT);
+	char texts[2 * AUDIT_TEXT_BYTES + 1];
+	struct msg_audit audit;
+
+	memcpy(&audit, msg_payload(message), sizeof(audit));
+	assert_int_equal(
+		message->payload_bytes, sizeof(audit) + audit.what_bytes + audit.outcome_bytes);
+	memcpy(texts, msg_payload(message) + sizeof(audit),
+		(size_t)audit.what_bytes + audit.outcome_bytes);
+	texts[audit.what_bytes + audit.outcome_bytes] = 0;
+	assert_string_equal(audit.author, "anna");
+	assert_string_equal(audit.kind, "command");
+	assert_int_equal(audit.good, good);
+	assert_true(audit.id[0] && audit.id[1]);
+	assert_true(audit.at_ms > 1700000000000);
+	assert_int_equal(audit.what_bytes, strlen(what));
+	assert_memory_equal(texts, what, strlen(what));
+	if (!strstr(texts + audit.what_bytes, says))
+		fail_msg("%s: the audit says %s", what, texts + audit.what_bytes);
 }

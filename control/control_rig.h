@@ -55,6 +55,17 @@ redisReply *rig_ask(struct rig *rig, const char *command);
 /* Asks until the answer contains the text, or is of that type if the text is NULL. */
 void rig_until(struct rig *rig, const char *command, const char *text, int type);
 
+extern enum operator_role rig_role; /* of anna, who orders */
+/* An order, words with a NUL after each. */
+void rig_order_send(struct rig *rig, const char *words, uint32_t count, uint32_t bytes);
+/* The answer to the last order, which has `says` in it. */
+void rig_answered(struct rig *rig, const char *words, enum order_result result, const char *says);
+/* Both. */
+void rig_order(struct rig *rig, const char *words, uint32_t count, uint32_t bytes,
+	enum order_result result, const char *says);
+/* The audit of the last order. */
+void rig_audited(struct rig *rig, bool good, const char *what, const char *says);
+
 /* After MSG_SHARD_STOP: the rest of a stop as a well node does it; and all of it. */
 void rig_stop_rest(struct rig *rig, uint32_t unsaved);
 void rig_stop(struct rig *rig, uint32_t unsaved);

@@ -11,7 +11,7 @@
 /* Longest time of one ring's turn, in bursts; the others wait for theirs. */
 #define BURSTS_MAX 8u
 /* Rounds without a message until the timer slows down. */
-#define IDLE_ROUNDS      200u
+#define IDLE_ROUNDS 200u
 /* Presences said at once. Those that are due in a second are fewer, by far; after Redis was away,
  * all of them are due: 100,000 fit. */
 #define PRESENCE_BATCHES 1600u
@@ -85,6 +85,31 @@ static int seek(void *ctx, uint64_t session, uint64_t character_id, bool in_any_
 	return presence_seek(((struct ctl *)ctx)->presence, session, character_id, in_any_case);
 }
 
+static int queue(void *ctx, const struct gate_newcomer *newcomer, uint64_t now_ns)
+{
+	return gate_wait(((struct ctl *)ctx)->gate, newcomer, now_ns);
+}
+
+static void unqueue(void *ctx, uint64_t session, bool away)
+{
+	gate_leave(((struct ctl *)ctx)->gate, session, away);
+}
+
+static void gate_tell(void *ctx, uint64_t session, const struct gate_standing *standing)
+{
+	adm_tell(((struct ctl *)ctx)->adm, session, standing);
+}
+
+static bool gate_admit(void *ctx, uint64_t session, uint64_t now_ns)
+{
+	return adm_let_in(((struct ctl *)ctx)->adm, session, now_ns);
+}
+
+static void gate_replaced(void *ctx, uint64_t session, uint64_t now_ns)
+{
+	adm_replaced(((struct ctl *)ctx)->adm, session, now_ns);
+}
+
 static void arrived(void *ctx, const struct adm_presence *presence)
 {
 	struct ctl *ctl = ctx;
@@ -98,6 +123,7 @@ static void departed(void *ctx, const struct adm_presence *presence)
 	struct ctl *ctl = ctx;
 
 	party_away(ctl->party, presence->character_id, presence->generation);
+	gate_left(ctl->gate, ctl->config->node.realm_id, presence->character_id);
 }
 
 /* The world answers when what the character did here is in PostgreSQL. */
@@ -134,9 +160,8 @@ static void on_settled(struct ctl *ctl, const struct msg *message)
 		return;
 	memcpy(&body, msg_payload(message), sizeof(body));
 	if (body.settled)
-		presence_drop(ctl->presence,
-			&(struct adm_presence){
-				.session = body.session, .character_id = body.character_id});
+		presence_drop(ctl->presence, &(struct adm_presence){.session = body.session,
+						     .character_id = body.character_id});
 }
 
 static bool sought(void *ctx, uint64_t session, enum adm_sought said)
@@ -335,17 +360,30 @@ static void on_verified(
 
 /* ---- what probes are told ---- */
 
+static uint64_t places(const struct ctl *ctl)
+{
+	return counter_get(&adm_counters(ctl->adm)->values[ADM_C_PLACES]);
+}
+
+/* For players that the queue lets in. */
+static int64_t room(const struct ctl *ctl)
+{
+	return ctl->state == CTL_READY
+		       ? (int64_t)ctl->config->admission.players_max - (int64_t)places(ctl)
+		       : 0;
+}
+
 static enum sw_node_state node_state(const struct ctl *ctl)
 {
-	uint64_t places = counter_get(&adm_counters(ctl->adm)->values[ADM_C_PLACES]);
-
 	if (ctl->state == CTL_STARTING)
 		return SW_NODE_CLOSED;
 	if (ctl->state != CTL_READY)
 		return SW_NODE_DRAINING;
 	if (!ctl->redis_up_ns) /* everyone new would be told to try later */
 		return SW_NODE_CLOSED;
-	return places >= ctl->config->admission.players_max ? SW_NODE_FULL : SW_NODE_READY;
+	if (gate_order(ctl->gate)->state == GATE_CLOSED)
+		return SW_NODE_CLOSED;
+	return places(ctl) >= ctl->config->admission.players_max ? SW_NODE_FULL : SW_NODE_READY;
 }
 
 static void tell_node_state(struct ctl *ctl)
@@ -453,6 +491,7 @@ void ctl_on_drain(uv_timer_t *timer)
 	presence_tick(ctl->presence, now_ns);
 	presence_flush(ctl->presence);
 	party_tick(ctl->party, now_ns);
+	gate_link_tick(ctl->gate_link, &(struct gate_here){room(ctl), places(ctl)}, now_ns);
 	busy = flush_outboxes(ctl, &crowded) || messages;
 	counter_add(&ctl->counters[CTL_C_ROUNDS], 1);
 	counter_add(&ctl->counters[CTL_C_MESSAGES], messages);
@@ -485,6 +524,8 @@ const struct adm_ops ctl_adm_ops = {.to_dataplane = to_dataplane,
 	.spend = spend,
 	.verify = verify,
 	.seek = seek,
+	.queue = queue,
+	.unqueue = unqueue,
 	.arrived = arrived,
 	.departed = departed,
 	.vacated = vacated};
@@ -494,3 +535,5 @@ const struct director_ops ctl_director_ops = {NULL, build, to_shard, load, order
 const struct party_ops ctl_party_ops = {NULL, to_shard, to_world, find_player, orders_looked};
 
 const struct presence_ops ctl_presence_ops = {NULL, sought, oust};
+const struct gate_ops ctl_gate_ops = {
+	.tell = gate_tell, .admit = gate_admit, .replaced = gate_replaced};

@@ -13,8 +13,7 @@
 
 /* ---- answers and the audit ---- */
 
-/* At most so many bytes, and no part of a UTF-8 character. */
-static uint32_t cut(const char *text, uint32_t max)
+uint32_t order_cut(const char *text, uint32_t max)
 {
 	size_t bytes = strnlen(text, (size_t)max + 1);
 
@@ -37,8 +36,8 @@ static void audit(
 	body.at_ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 	randombytes_buf(body.id, sizeof(body.id));
 	memcpy(body.author, author, sizeof(body.author));
-	body.what_bytes = (uint16_t)cut(what, AUDIT_TEXT_BYTES);
-	body.outcome_bytes = (uint16_t)cut(text, AUDIT_TEXT_BYTES);
+	body.what_bytes = (uint16_t)order_cut(what, AUDIT_TEXT_BYTES);
+	body.outcome_bytes = (uint16_t)order_cut(text, AUDIT_TEXT_BYTES);
 	at = msg_begin(buffer.slot, MSG_AUDIT, HANDLE_NONE,
 		(uint32_t)sizeof(body) + body.what_bytes + body.outcome_bytes);
 	memcpy(at, &body, sizeof(body));
@@ -50,7 +49,7 @@ static void audit(
 static void send_answer(struct ctl *ctl, uint64_t id, enum order_result result, const char *text)
 {
 	struct msg_order_answer body = {
-		.result = result, .text_bytes = cut(text, ORDER_TEXT_BYTES)};
+		.result = result, .text_bytes = order_cut(text, ORDER_TEXT_BYTES)};
 	struct msg_buffer buffer;
 	uint8_t *at = msg_begin(buffer.slot, MSG_ORDER_ANSWER, HANDLE_NONE,
 		(uint32_t)sizeof(body) + body.text_bytes);
@@ -183,13 +182,18 @@ static const struct command {
 	{"player", NULL, 2, false, OPERATOR_READ, "player PLAYER", order_player},
 	{"record", "start", 2, false, OPERATOR_ADMIN, "record start", record_start},
 	{"record", "stop", 2, false, OPERATOR_ADMIN, "record stop", record_stop},
+	{"gate", "close", 2, true, OPERATOR_OPERATE, "gate close [why]", order_gate_close},
+	{"gate", "open", 2, true, OPERATOR_OPERATE, "gate open [why]", order_gate_open},
+	{"gate", "throttle", 3, true, OPERATOR_OPERATE, "gate throttle RATE [why]",
+		order_gate_throttle},
+	{"gate", "status", 2, false, OPERATOR_READ, "gate status", order_gate_status},
 };
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
 static void usage(struct ctl *ctl, const struct order *order, const struct command *command)
 {
-	char text[512] = "";
+	char text[1024] = "";
 
 	for (size_t i = 0; i < COMMANDS; i++)
 		if (!command || command == &commands[i])

@@ -8,6 +8,9 @@
  *   party PARTY|PLAYER               read: its members, its leader, where they are
  *   player PLAYER                    read: where it is, and what of it is not saved
  *   record start, record stop        admin; ends the recordings of the shards (simulation.record)
+ *   gate close|open [why ...]        operate: nobody is let in, by any node; as before
+ *   gate throttle RATE [why ...]     operate: so many a second, by all nodes together
+ *   gate status                      read
  *
  * The first word of each meaning is the role that it needs (OPERATOR_ROLES of common/msg.h). To
  * add one, write its function and its line in the table of orders.c. A function answers, or
@@ -54,6 +57,8 @@ void orders_writes(struct ctl *ctl, const struct msg *message);
 /* party_ops.looked: ctx is the ctl. */
 void orders_looked(
 	void *ctx, uint64_t request, enum party_look look, const struct party_view *view);
+/* gate_link_fn: ctx is the ctl. */
+void orders_gate(void *ctx, uint64_t id, bool good, const char *text);
 /* Deadlines; every few milliseconds. */
 void orders_tick(struct ctl *ctl, uint64_t now_ns);
 

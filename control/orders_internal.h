@@ -1,5 +1,5 @@
 /* orders_internal: what the parts of orders share: orders.c (answers, the audit, orders that wait,
- * which order it is), orders_instances.c, orders_players.c. Control thread. */
+ * which order it is), orders_instances.c, orders_players.c, orders_gate.c. Control thread. */
 #ifndef SW_CONTROL_ORDERS_INTERNAL_H
 #define SW_CONTROL_ORDERS_INTERNAL_H
 
@@ -15,6 +15,9 @@ struct order {
 };
 
 /* ---- orders.c ---- */
+
+/* How much of the text is at most so many bytes, and no part of a UTF-8 character. */
+uint32_t order_cut(const char *text, uint32_t max);
 
 /* The end of an order: said to whoever gave it, logged, and written down. */
 __attribute__((format(printf, 4, 5))) void order_answer(struct ctl *ctl, const struct order *order,
@@ -40,5 +43,12 @@ void order_instance_close(struct ctl *ctl, const struct order *order, uint64_t n
 void order_kick(struct ctl *ctl, const struct order *order, uint64_t now_ns);
 void order_player(struct ctl *ctl, const struct order *order, uint64_t now_ns);
 void order_party(struct ctl *ctl, const struct order *order, uint64_t now_ns);
+
+/* ---- orders_gate.c ---- */
+
+void order_gate_close(struct ctl *ctl, const struct order *order, uint64_t now_ns);
+void order_gate_open(struct ctl *ctl, const struct order *order, uint64_t now_ns);
+void order_gate_throttle(struct ctl *ctl, const struct order *order, uint64_t now_ns);
+void order_gate_status(struct ctl *ctl, const struct order *order, uint64_t now_ns);
 
 #endif

@@ -15,77 +15,8 @@
 #include "common/instance.h"
 #include "control/control_rig.h"
 
-static enum operator_role role = OPERATOR_ADMIN; /* of who orders */
-
-static uint64_t subject = 100; /* of the last order */
-
-static void send_order(struct rig *rig, const char *words, uint32_t count, uint32_t bytes)
-{
-	struct msg_order body = {
-		.author = "anna", .role = role, .words = count, .words_bytes = bytes};
-	struct msg_buffer buffer;
-	uint8_t *at =
-		msg_begin(buffer.slot, MSG_ORDER, 0, (uint32_t)sizeof(body) + body.words_bytes);
-
-	memcpy(at, &body, sizeof(body));
-	memcpy(at + sizeof(body), words, bytes);
-	buffer.slot->subject = ++subject;
-	assert_true(msg_ring_push(rig->links.from_ops, buffer.slot));
-}
-
-/* The answer to the last order, which has `says` in it. */
-static void answered(struct rig *rig, const char *words, enum order_result result, const char *says)
-{
-	const struct msg *message = rig_expect(rig->links.to_ops, MSG_ORDER_ANSWER);
-	struct msg_order_answer answer;
-	char text[ORDER_TEXT_BYTES + 1];
-
-	assert_int_equal(message->subject, subject);
-	memcpy(&answer, msg_payload(message), sizeof(answer));
-	assert_int_equal(message->payload_bytes, sizeof(answer) + answer.text_bytes);
-	memcpy(text, msg_payload(message) + sizeof(answer), answer.text_bytes);
-	text[answer.text_bytes] = 0;
-	if (answer.result != result || !strstr(text, says))
-		fail_msg("%s: result %u: %s", words, answer.result, text);
-	/* Ops is woken after the answer is in its ring. */
-	for (int turns = 0; rig->woken != subject && turns < 10000; turns++)
-		rig_nap();
-	assert_int_equal(rig->woken, subject);
-}
-
-static void order(struct rig *rig, const char *words, uint32_t count, uint32_t bytes,
-	enum order_result result, const char *says)
-{
-	send_order(rig, words, count, bytes);
-	answered(rig, words, result, says);
-}
-
-/* The audit of the last order. */
-static void audited(struct rig *rig, bool good, const char *what, const char *says)
-{
-	const struct msg *message = rig_expect(rig->links.to_world, MSG_AUDIT);
-	char texts[2 * AUDIT_TEXT_BYTES + 1];
-	struct msg_audit audit;
-
-	memcpy(&audit, msg_payload(message), sizeof(audit));
-	assert_int_equal(
-		message->payload_bytes, sizeof(audit) + audit.what_bytes + audit.outcome_bytes);
-	memcpy(texts, msg_payload(message) + sizeof(audit),
-		(size_t)audit.what_bytes + audit.outcome_bytes);
-	texts[audit.what_bytes + audit.outcome_bytes] = 0;
-	assert_string_equal(audit.author, "anna");
-	assert_string_equal(audit.kind, "command");
-	assert_int_equal(audit.good, good);
-	assert_true(audit.id[0] && audit.id[1]);
-	assert_true(audit.at_ms > 1700000000000);
-	assert_int_equal(audit.what_bytes, strlen(what));
-	assert_memory_equal(texts, what, strlen(what));
-	if (!strstr(texts + audit.what_bytes, says))
-		fail_msg("%s: the audit says %s", what, texts + audit.what_bytes);
-}
-
 #define ORDER(rig, words, count, result, says)                                                     \
-	order(rig, words, count, (uint32_t)sizeof(words), ORDER_##result, says)
+	rig_order(rig, words, count, (uint32_t)sizeof(words), ORDER_##result, says)
 
 static void each_order_is_answered_and_written_down(void **state)
 {
@@ -98,37 +29,51 @@ static void each_order_is_answered_and_written_down(void **state)
 	rig.config.maps[0].close_after_s = 7;
 	rig_start(&rig);
 	ORDER(&rig, "burn", 1, USAGE, "there is no such order, but: instance open MAP;");
-	audited(&rig, false, "burn", "no such order");
+	rig_audited(&rig, false, "burn", "no such order");
 	ORDER(&rig, "instance", 1, USAGE, "no such order");
-	audited(&rig, false, "instance", "no such order");
+	rig_audited(&rig, false, "instance", "no such order");
 	ORDER(&rig, "instance\0open", 2, USAGE, "the order is: instance open MAP");
-	audited(&rig, false, "instance open", "the order is");
+	rig_audited(&rig, false, "instance open", "the order is");
 	ORDER(&rig, "player\0a\0b", 3, USAGE, "player PLAYER");
-	audited(&rig, false, "player a b", "");
+	rig_audited(&rig, false, "player a b", "");
+	ORDER(&rig, "gate\0throttle\0000", 3, USAGE, "no rate: 1 to 100000 a second");
+	rig_audited(&rig, false, "gate throttle 0", "no rate");
+	ORDER(&rig, "gate\0throttle\0005x", 3, USAGE, "no rate");
+	rig_audited(&rig, false, "gate throttle 5x", "no rate");
+	ORDER(&rig, "gate\0throttle\000100001", 3, USAGE, "no rate");
+	rig_audited(&rig, false, "gate throttle 100001", "no rate");
+	ORDER(&rig, "gate\0close\0too many\0of them", 4, DONE,
+		"the gate of all nodes is closed; before it was open");
+	rig_audited(&rig, true, "gate close too many of them", "closed");
+	ORDER(&rig, "gate\0throttle\00050", 3, DONE,
+		"throttled to 50 a second; before it was closed by anna: too many of them");
+	rig_audited(&rig, true, "gate throttle 50", "throttled");
+	ORDER(&rig, "gate\0open", 2, DONE, "is open; before it was throttled by anna");
+	rig_audited(&rig, true, "gate open", "open");
 	ORDER(&rig, "instance\0open\0nowhere", 3, REFUSED, "there is no map nowhere");
-	audited(&rig, false, "instance open nowhere", "nowhere");
+	rig_audited(&rig, false, "instance open nowhere", "nowhere");
 	ORDER(&rig, "instance\0close\0x", 3, USAGE, "no instance: its slot");
-	audited(&rig, false, "instance close x", "");
+	rig_audited(&rig, false, "instance close x", "");
 	ORDER(&rig, "instance\0close\000300.1", 3, USAGE, "no instance: its slot");
-	audited(&rig, false, "instance close 300.1", "");
+	rig_audited(&rig, false, "instance close 300.1", "");
 	ORDER(&rig, "instance\0close\0001.1", 3, REFUSED, "there is no such instance");
-	audited(&rig, false, "instance close 1.1", "");
+	rig_audited(&rig, false, "instance close 1.1", "");
 	ORDER(&rig, "instance\0close\0000.1\0why not", 4, REFUSED, "only one of its map");
-	audited(&rig, false, "instance close 0.1 why not", "only one");
+	rig_audited(&rig, false, "instance close 0.1 why not", "only one");
 	/* It is built, so the answer comes when it runs. */
 	ORDER(&rig, "instance\0open\0meadow", 3, DONE,
 		"instance 1.1 of meadow is open on shard 0; it closes by itself when it was empty "
 		"for 7 s");
-	audited(&rig, true, "instance open meadow", "1.1");
+	rig_audited(&rig, true, "instance open meadow", "1.1");
 	ORDER(&rig, "instance\0open\0meadow", 3, REFUSED, "maps[].instances_max");
-	audited(&rig, false, "instance open meadow", "instances_max");
+	rig_audited(&rig, false, "instance open meadow", "instances_max");
 	ORDER(&rig, "instance\0close\0000.1", 3, DONE, "0.1 takes nobody more");
-	audited(&rig, true, "instance close 0.1", "players go to other instances");
+	rig_audited(&rig, true, "instance close 0.1", "players go to other instances");
 	memcpy(&body, msg_payload(rig_expect(rig.links.to_shard[0], MSG_INSTANCE_CLOSE)),
 		sizeof(body));
 	assert_int_equal(body.id, instance_id(0, 1));
 	ORDER(&rig, "instance\0close\0000.1", 3, REFUSED, "closing already");
-	audited(&rig, false, "instance close 0.1", "closing");
+	rig_audited(&rig, false, "instance close 0.1", "closing");
 	rig_stop(&rig, 0);
 	rig_fini(&rig);
 }
@@ -152,11 +97,11 @@ static void recordings_end_by_order(void **state)
 	rig.links.record_ctx = &shards;
 	rig_start(&rig);
 	ORDER(&rig, "record\0start", 2, REFUSED, "begins with the server");
-	audited(&rig, false, "record start", "simulation.record");
+	rig_audited(&rig, false, "record start", "simulation.record");
 	ORDER(&rig, "record\0stop", 2, DONE, "recordings of 2 shards end");
-	audited(&rig, true, "record stop", "");
+	rig_audited(&rig, true, "record stop", "");
 	ORDER(&rig, "record\0stop", 2, REFUSED, "nothing is being recorded");
-	audited(&rig, false, "record stop", "");
+	rig_audited(&rig, false, "record stop", "");
 	rig_stop(&rig, 0);
 	rig_fini(&rig);
 }
@@ -170,11 +115,11 @@ static void what_cannot_be_built_is_said(void **state)
 	rig.config.maps[0].instances_max = 2;
 	rig_start(&rig);
 	ORDER(&rig, "player\0001", 2, REFUSED, "no player 1"); /* the first instance runs by then */
-	audited(&rig, false, "player 1", "");
+	rig_audited(&rig, false, "player 1", "");
 	rig_expect(rig.links.to_shard[0], MSG_INSTANCE_OPEN);
 	atomic_store(&rig.build_fails, true);
 	ORDER(&rig, "instance\0open\0meadow", 3, REFUSED, "no instance could be prepared");
-	audited(&rig, false, "instance open meadow", "the log says why");
+	rig_audited(&rig, false, "instance open meadow", "the log says why");
 	rig_stop(&rig, 0);
 	rig_fini(&rig);
 }
@@ -193,13 +138,13 @@ static void a_player_is_looked_up_and_kicked(void **state)
 	rig_init(&rig, 4096);
 	rig_start(&rig);
 	ORDER(&rig, "player\0Ulla", 2, REFUSED, "no player Ulla is on this node");
-	audited(&rig, false, "player Ulla", "");
+	rig_audited(&rig, false, "player Ulla", "");
 	rig_say_hello(&rig, peer, &ticket);
 	session = rig_let_in(&rig);
 	/* The world says nothing; the rest is said. */
 	ORDER(&rig, "player\0Ulla", 2, DONE, "4711 Ulla, account 1, realm 1\n");
-	audited(&rig, true, "player Ulla", "the world thread did not say");
-	send_order(&rig, "player\0004711", 2, sizeof("player\0004711"));
+	rig_audited(&rig, true, "player Ulla", "the world thread did not say");
+	rig_order_send(&rig, "player\0004711", 2, sizeof("player\0004711"));
 	memcpy(&query, msg_payload(rig_expect(rig.links.to_world, MSG_WRITES_QUERY)),
 		sizeof(query));
 	assert_int_equal(query.character_id, 4711);
@@ -208,21 +153,21 @@ static void a_player_is_looked_up_and_kicked(void **state)
 	writes.request = query.request;
 	writes.commits = 3;
 	rig_push(rig.links.from_world, MSG_WRITES_RESULT, 0, &writes, sizeof(writes), 0);
-	answered(&rig, "player 4711", ORDER_DONE,
+	rig_answered(&rig, "player 4711", ORDER_DONE,
 		"meadow, instance 0.1, shard 0, 0 maps before it\n"
 		"epoch         42\n"
 		"not saved     3 commits, no position; PostgreSQL is away");
-	audited(&rig, true, "player 4711", "connected");
+	rig_audited(&rig, true, "player 4711", "connected");
 	ORDER(&rig, "kick\0004712", 2, REFUSED, "no player 4712");
-	audited(&rig, false, "kick 4712", "");
+	rig_audited(&rig, false, "kick 4712", "");
 	ORDER(&rig, "kick\0Ulla\0she was rude", 3, DONE, "Ulla (character 4711) is saved and");
-	audited(&rig, true, "kick Ulla she was rude", "");
+	rig_audited(&rig, true, "kick Ulla she was rude", "");
 	memcpy(&removed, msg_payload(rig_expect(rig.links.to_shard[0], MSG_PLAYER_REMOVE)),
 		sizeof(removed));
 	assert_int_equal(removed.session, session);
 	assert_int_equal(removed.reason, SW_REASON_KICKED);
 	ORDER(&rig, "kick\0Ulla", 2, REFUSED, "leaving already");
-	audited(&rig, false, "kick Ulla", "");
+	rig_audited(&rig, false, "kick Ulla", "");
 	rig_left(&rig, session);
 	rig_gone(&rig, peer);
 	rig_stop(&rig, 0);
@@ -244,6 +189,8 @@ static void each_role_has_its_orders(void **state)
 		ROW("instance\0open\0nowhere", 3, OPERATE, REFUSED),
 		ROW("instance\0close\0001.1", 3, OPERATE, REFUSED),
 		ROW("kick\0001", 2, OPERATE, REFUSED),
+		ROW("gate\0throttle\0000", 3, OPERATE, USAGE),
+		ROW("gate\0status", 2, READ, DONE),
 		ROW("record\0start", 2, ADMIN, REFUSED),
 		ROW("record\0stop", 2, ADMIN, REFUSED),
 		/* Who may not is not told how it would be right. */
@@ -259,22 +206,22 @@ static void each_role_has_its_orders(void **state)
 	rig_init(&rig, 4096);
 	rig_start(&rig);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		for (role = 0; role <= OPERATOR_ROLE_COUNT; role++) {
-			bool may = role >= rows[i].least && role < OPERATOR_ROLE_COUNT;
+		for (rig_role = 0; rig_role <= OPERATOR_ROLE_COUNT; rig_role++) {
+			bool may = rig_role >= rows[i].least && rig_role < OPERATOR_ROLE_COUNT;
 
 			snprintf(says, sizeof(says), "needs the role %s, and this token has %s",
-				names[rows[i].least], names[role]);
-			order(&rig, rows[i].words, rows[i].count, rows[i].bytes,
+				names[rows[i].least], names[rig_role]);
+			rig_order(&rig, rows[i].words, rows[i].count, rows[i].bytes,
 				may ? rows[i].result : ORDER_FORBIDDEN, may ? "" : says);
 			forbidden += !may;
 		}
 	assert_true(forbidden > 10);
-	role = OPERATOR_READ;
+	rig_role = OPERATOR_READ;
 	ORDER(&rig, "kick\0Ulla\0she was rude", 3, FORBIDDEN, "operate");
 	for (const struct msg *m; (m = rig_expect(rig.links.to_world, MSG_AUDIT));)
 		if (memmem(msg_payload(m), m->payload_bytes, "kick Ulla she was rudeit needs", 30))
 			break; /* what is refused for its role is written down, too */
-	role = OPERATOR_ADMIN;
+	rig_role = OPERATOR_ADMIN;
 	rig_stop(&rig, 0);
 	rig_fini(&rig);
 }
@@ -299,20 +246,20 @@ static void a_party_is_looked_at(void **state)
 	rig_say_hello(&rig, peer, &ticket);
 	session = rig_let_in(&rig);
 	ORDER(&rig, "party\000900", 2, UNAVAILABLE, "being filled");
-	audited(&rig, false, "party 900", "Redis");
+	rig_audited(&rig, false, "party 900", "Redis");
 	freeReplyObject(rig_ask(&rig, "SET t{party:1}:epoch 1"));
 	freeReplyObject(rig_ask(&rig, party));
 	freeReplyObject(rig_ask(&rig, "SET t{party:1}:c:12 900"));
 	ORDER(&rig, "party\000901", 2, REFUSED, "no such party, and no such character");
-	audited(&rig, false, "party 901", "no such");
+	rig_audited(&rig, false, "party 901", "no such");
 	/* By its number, and by a member's. */
 	ORDER(&rig, "party\000900", 2, DONE,
 		"party         900, version 4294967300, 3 members\n"
 		"member        4711 Ulla, meadow, instance 0.1, shard 0\n"
 		"leader        12 Bert, on another node on cave, last said ");
-	audited(&rig, true, "party 900", "13 Carl, away for ");
+	rig_audited(&rig, true, "party 900", "13 Carl, away for ");
 	ORDER(&rig, "party\00012", 2, DONE, "was nowhere yet\n");
-	audited(&rig, true, "party 12", "");
+	rig_audited(&rig, true, "party 12", "");
 	/* More than an answer holds: so many lines as there is room for. */
 	at = large +
 	     snprintf(large, sizeof(large),
@@ -326,9 +273,9 @@ static void a_party_is_looked_at(void **state)
 	strcpy(at, "]}");
 	freeReplyObject(rig_ask(&rig, large));
 	ORDER(&rig, "party\000902", 2, DONE, "5, 40 members\n");
-	audited(&rig, true, "party 902", "a_name_of_thirty_one_bytes_0001,");
+	rig_audited(&rig, true, "party 902", "a_name_of_thirty_one_bytes_0001,");
 	ORDER(&rig, "party\000902", 2, DONE, " more\n");
-	audited(&rig, true, "party 902", "");
+	rig_audited(&rig, true, "party 902", "");
 	rig_left(&rig, session);
 	rig_gone(&rig, peer);
 	rig_stop(&rig, 0);

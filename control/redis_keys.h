@@ -1,11 +1,12 @@
-/* redis_keys: what the control thread keeps in Redis beside presence (presence.h): the single use of
- * tickets, and the node's heartbeat. Keys that change together share a hash tag, for Redis Cluster.
+/* redis_keys: what the control thread keeps in Redis beside presence (presence.h): the single use
+ * of tickets, and the node's heartbeat. Keys that change together share a hash tag, for Redis
+ * Cluster.
  *
  *   <prefix>{ticket}:<nonce, hex>   <boot>:<session>, while the ticket or pass is valid
- *   <prefix>{gate}:n:<node>         hash of struct keys_beat, with at_us by Redis's clock and epoch,
- *                                   <prefix>{gate}:epoch as it was then; redis.heartbeat_expire:
- *                                   a node without it is unknown, and gets nobody
- *   <prefix>{gate}:nodes            set of the names that ever beat since Redis was empty
+ *   <prefix>{gate}:n:<node>         hash of struct keys_beat, with at_us by Redis's clock and
+ * epoch, <prefix>{gate}:epoch as it was then; redis.heartbeat_expire: a node without it is unknown,
+ * and gets nobody <prefix>{gate}:nodes            set of the names that ever beat since Redis was
+ * empty
  *
  * Thread: the control loop. */
 #ifndef SW_CONTROL_REDIS_KEYS_H
@@ -18,16 +19,16 @@
 #include "control/admission/admission.h"
 
 struct keys_beat {
-	const char *address;      /* ip:port for clients */
-	const char *state;        /* of CTL_STATES */
-	bool stopped;             /* its last word: whoever beats next under its name is no second one */
+	const char *address; /* ip:port for clients */
+	const char *state;   /* of CTL_STATES */
+	bool stopped;        /* its last word: whoever beats next under its name is no second one */
 	uint64_t uptime_s;
 	uint64_t sessions, players, places;
 	uint32_t players_max;
 	uint64_t room;            /* how many it takes now, logins under way counted; 0: none */
 	const char *maps;         /* "meadow=120,cave=80": the room on each */
 	const char *shard_age_ms; /* since the last tick of each shard, "12,7"; -: unknown */
-	uint64_t admitted;        /* since it started */
+	uint64_t admitted;        /* gate_admitted */
 };
 
 struct redis_link;

@@ -111,7 +111,7 @@ void ctl_beat(struct ctl *ctl, uint64_t now_ns)
 		.room = places < max ? max - places : 0,
 		.maps = maps,
 		.shard_age_ms = ages,
-		.admitted = adm_count(ctl, ADM_C_ADMITTED)};
+		.admitted = gate_admitted(ctl->gate)};
 	size_t at = 0;
 
 	if (!ctl->presence || !redis_link_up(ctl->redis))
@@ -189,6 +189,13 @@ static enum ops_level shards_health(void *ctx, char *sentence, size_t bytes)
 			"%u of %u shards tick; the oldest last tick is %" PRIu64 " ms ago",
 			known - late, known, oldest_ms);
 	return late ? OPS_RED : OPS_GREEN;
+}
+
+static enum ops_level gate_health(void *ctx, char *sentence, size_t bytes)
+{
+	enum gate_state state = gate_link_health(((struct ctl *)ctx)->gate_link, sentence, bytes);
+
+	return state == GATE_OPEN || state == GATE_FULL ? OPS_GREEN : OPS_YELLOW;
 }
 
 static enum ops_level admission_health(void *ctx, char *sentence, size_t bytes)
@@ -290,9 +297,11 @@ void ctl_register(struct ctl *ctl, struct ops *ops)
 			     .name = "verify_time",
 			     .help = "how long a ticket waited until its verification was answered",
 			     .histogram = adm_verify_time(ctl->adm)});
+	ops_register_counters(ops, gate_counters(ctl->gate));
 	ops_register_health(ops, "redis", redis_health, ctl);
 	ops_register_health(ops, "admission", admission_health, ctl);
 	ops_register_health(ops, "parties", parties_health, ctl);
+	ops_register_health(ops, "gate", gate_health, ctl);
 	for (uint32_t s = 0; s < ctl->links.shards; s++)
 		known |= ctl->links.shard_last_tick_ns[s] != NULL;
 	if (known)

@@ -129,6 +129,9 @@ maps:
   - { name: field, shard: 0, $ground, view: 40m, players_max: $players }
 admission:
   players_max: $players
+  rate: 100000 # the queue is W5's
+  burst: 100000
+  batch: 1000
   first_map: field
   proof_bits_max: 0 # the generator holds the CPU that verifies, and does no work for it
   ticket_keys: [{ id: 1, public_key: $public }]

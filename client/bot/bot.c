@@ -38,6 +38,22 @@ static void on_old_event(
 		c->old_ended = true;
 }
 
+static void on_queued(
+	struct bot *bot, const struct swc_client *client, const struct swc_event *event)
+{
+	const uint8_t *place = swc_place(client, &bot->place_bytes);
+
+	if (place)
+		memcpy(bot->place, place, bot->place_bytes);
+	bot->queued = true;
+	bot->queue_told++;
+	bot->queue_state = event->queued.state;
+	bot->queue_position = event->queued.position;
+	bot->queue_wait_ms = event->queued.wait_ms;
+	if (bot->queue_position > bot->queue_position_max)
+		bot->queue_position_max = bot->queue_position;
+}
+
 static void on_event(void *ctx, struct swc_client *client, const struct swc_event *event)
 {
 	struct bot *bot = ctx;
@@ -56,8 +72,13 @@ static void on_event(void *ctx, struct swc_client *client, const struct swc_even
 	case SWC_EVENT_CONNECTED:
 		bot->connected = true;
 		break;
+	case SWC_EVENT_QUEUED:
+		on_queued(bot, client, event);
+		break;
 	case SWC_EVENT_ADMITTED:
 		bot->admitted = true;
+		bot->queued = false;
+		bot->place_bytes = 0;
 		bot->passes_good += bot->with_pass;
 		break;
 	case SWC_EVENT_CHALLENGED:
@@ -111,6 +132,7 @@ static void on_event(void *ctx, struct swc_client *client, const struct swc_even
 		break;
 	case SWC_EVENT_DISCONNECTED:
 		bot->closed = true;
+		bot->queued = false;
 		bot->left_by_us = event->disconnected.by_us;
 		bot->timed_out = event->disconnected.timed_out;
 		bot->disconnect_reason = event->disconnected.reason;
@@ -182,6 +204,8 @@ int bot_connect(struct bot *bot)
 		.port = options->port,
 		.ticket = ticket->data,
 		.ticket_bytes = ticket->bytes,
+		.place = bot->place,
+		.place_bytes = bot->place_bytes,
 		.client_build = "stormweir-bot 0.1",
 		.protocol_version = options->protocol_version,
 		.connect_timeout_ms = options->connect_timeout_ns < 1000000ull * UINT32_MAX
@@ -201,7 +225,7 @@ int bot_connect(struct bot *bot)
 		config.pass_bytes = bot->pass_bytes;
 	}
 	bot->connected = bot->admitted = bot->joined = bot->detailed = bot->closed = false;
-	bot->left_by_us = bot->timed_out = bot->refused = false;
+	bot->left_by_us = bot->timed_out = bot->refused = bot->queued = false;
 	bot->refused_reason = bot->disconnect_reason = bot->retry_ms = 0;
 	bot->end_text[0] = '\0';
 	bot->update_ns = 0;

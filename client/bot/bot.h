@@ -35,6 +35,12 @@ struct bot {
 	uint32_t retry_ms;       /* of a refusal: the same ticket may be tried again after that */
 	bool refused, was_there; /* ... on a map, on any connection */
 	char end_text[256];
+	/* the queue */
+	bool queued;                                         /* waits now */
+	uint32_t queue_state, queue_position, queue_wait_ms; /* as it was told last */
+	uint32_t queue_told, queue_position_max;             /* on all connections */
+	uint8_t place[SWC_PLACE_BYTES_MAX]; /* for the next connection, if this one breaks */
+	uint32_t place_bytes;
 	uint32_t players_entered, actors_left;
 	uint64_t now_ns, update_ns, silence_ns_max; /* longest time between two updates */
 	uint32_t joins;                             /* maps joined on this connection */

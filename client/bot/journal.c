@@ -63,6 +63,11 @@ void journal_event(const struct journal_line *line, const struct swc_client *cli
 	if (!line->file)
 		return;
 	switch (event->type) {
+	case SWC_EVENT_QUEUED:
+		write_line(line, client, "queued",
+			json_pack("{s:I, s:I, s:I}", "state", N(event->queued.state), "position",
+				N(event->queued.position), "wait_ms", N(event->queued.wait_ms)));
+		break;
 	case SWC_EVENT_JOINED:
 		write_line(
 			line, client, "joined", json_pack("{s:s}", "map", swc_self(client)->map));

@@ -3,6 +3,7 @@
  * (tests/e2e/belongings.py).
  *
  *   every line    bot, line (number of the bot's connection, from 1), character, event
+ *   queued        state, position, wait_ms (character is 0: it is not told yet)
  *   joined        map
  *   detail        gold, experience (kept), gold_pending, experience_pending
  *   inventory     slots: [[slot, item, count], ...], all

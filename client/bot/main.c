@@ -117,12 +117,13 @@ static void show_progress(struct crowd *crowd, uint64_t now_ns)
 
 	report_totals(crowd->bots, crowd->opened, &totals);
 	fprintf(stderr,
-		"\r%4llu s  playing %u of %u, closed %u  updates/s %llu  came %llu  went %llu  "
+		"\r%4llu s  playing %u of %u, waiting %u (%u s), closed %u  updates/s %llu  came "
+		"%llu  went %llu  "
 		"lost "
 		"%llu  corrected %llu  rtt %llu ms \033[K",
 		(unsigned long long)((now_ns - crowd->start_ns) / NS_PER_S), totals.playing,
-		crowd->options.bots, totals.closed,
-		(unsigned long long)(totals.updates - crowd->updates_before),
+		crowd->options.bots, totals.queued, (totals.longest_wait_ms + 999) / 1000,
+		totals.closed, (unsigned long long)(totals.updates - crowd->updates_before),
 		(unsigned long long)totals.enters, (unsigned long long)totals.leaves,
 		(unsigned long long)totals.reliable_lost, (unsigned long long)totals.corrections,
 		(unsigned long long)(totals.connected ? totals.rtt_ms_sum / totals.connected : 0));

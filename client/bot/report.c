@@ -25,6 +25,9 @@ void report_totals(const struct bot *bots, uint32_t count, struct totals *totals
 		totals->joined += bot->joined;
 		totals->playing += swc_state(bot->client) == SWC_PLAYING;
 		totals->closed += bot->closed;
+		totals->queued += bot->queued;
+		if (bot->queued && bot->queue_wait_ms > totals->longest_wait_ms)
+			totals->longest_wait_ms = bot->queue_wait_ms;
 		totals->refused += bot->refused;
 		totals->unconfirmed += bot->left_by_us && bot->timed_out;
 		totals->updates += stats->updates;
@@ -106,6 +109,10 @@ static json_t *bot_json(const struct bot *bot)
 		"character_id", N(self->character_id), "actor_id", N(self->actor_id), "well", well,
 		"why", why, "connected", bot->connected, "admitted", bot->admitted, "joined",
 		bot->joined, "detail", bot->detailed);
+	if (bot->queue_told)
+		json_object_set_new(json, "queue",
+			json_pack("{s:I, s:I, s:I}", "told", N(bot->queue_told), "position_max",
+				N(bot->queue_position_max), "position", N(bot->queue_position)));
 	if (bot->joined) {
 		json_object_set_new(json, "map", json_string(self->map));
 		json_object_set_new(json, "join", position(bot->first_x_mm, bot->first_y_mm));

@@ -6,7 +6,8 @@
 
 struct totals {
 	uint32_t bots, well, connected, joined, playing, closed, refused;
-	uint32_t unconfirmed; /* leaves that the server did not acknowledge in 5 s */
+	uint32_t queued, longest_wait_ms; /* that wait now, and how long by what they were told */
+	uint32_t unconfirmed;             /* leaves that the server did not acknowledge in 5 s */
 	uint64_t updates, entity_states, enters, leaves, reliable_lost, corrections, unreadable,
 		inputs, trades, parties;
 	uint64_t rtt_ms_sum;

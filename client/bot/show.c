@@ -83,6 +83,14 @@ void show_frame(FILE *out, const struct bot *bot, bool terminal)
 
 	if (terminal)
 		fputs("\033[H", out);
+	if (bot->queued) {
+		fprintf(out, "waiting: position %u, about %u s; %s%s", bot->queue_position,
+			(bot->queue_wait_ms + 999) / 1000, swc_queue_text(bot->queue_state), end);
+		if (terminal)
+			fputs("\033[J", out);
+		fflush(out);
+		return;
+	}
 	if (!bot->joined) {
 		fprintf(out, "not on a map yet%s", end);
 		return;

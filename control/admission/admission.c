@@ -27,6 +27,7 @@ void adm_gauges(struct adm *adm)
 	counter_put(&adm->counters[ADM_C_SESSIONS], adm->table.max - lists[SESSION_FREE].count);
 	counter_put(&adm->counters[ADM_C_PLAYERS], lists[SESSION_IN].count);
 	counter_put(&adm->counters[ADM_C_PLACES], adm->places);
+	counter_put(&adm->counters[ADM_C_QUEUED], lists[SESSION_QUEUED].count);
 	counter_put(&adm->counters[ADM_C_STOPPING], adm->stopping);
 }
 
@@ -92,21 +93,11 @@ static bool pass_stale(struct adm *adm, const struct session *session)
 
 void adm_identified(struct adm *adm, struct session *session, uint64_t now_ns, uint64_t wall_s)
 {
-	struct session *holder;
 
 	memcpy(session->name, session->ticket.name, sizeof(session->name));
 	if (pass_stale(adm, session)) {
 		adm_refuse(adm, session, ADM_C_REFUSED_PASS_STALE, 0, now_ns);
 		return;
-	}
-	/* Whoever takes its own character over takes that place too. */
-	holder = session_by_character(&adm->table, session->ticket.character_id);
-	if (!holder || holder->ticket.account_id != session->ticket.account_id) {
-		if (adm->places >= adm->config->admission.players_max) {
-			adm_refuse(adm, session, ADM_C_REFUSED_FULL, ADM_RETRY_MS, now_ns);
-			return;
-		}
-		adm_place_take(adm, session);
 	}
 	session_move(&adm->table, session, SESSION_CLAIMING, now_ns);
 	if (adm->ops.claim(adm->ops.ctx, session_handle(session), session->ticket.nonce,
@@ -137,30 +128,62 @@ static void on_packet(struct adm *adm, const struct msg *message, uint64_t now_n
 	adm_identify(adm, session, &hello, now_ns, wall_s);
 }
 
-/* The ticket is ours. The same character may be here already. */
-static void take_over_or_load(struct adm *adm, struct session *session, uint64_t now_ns)
+/* NULL: its character has no session here. The world would refuse another account too, but only
+ * after the rightful player had been thrown out: false. */
+static bool holder_of(
+	struct adm *adm, struct session *session, struct session **holder, uint64_t now_ns)
 {
-	struct session *holder = session_by_character(&adm->table, session->ticket.character_id);
-	struct session *waiter;
+	*holder = session_by_character(&adm->table, session->ticket.character_id);
+	if (!*holder || (*holder)->ticket.account_id == session->ticket.account_id)
+		return true;
+	adm_refuse(adm, session, ADM_C_REFUSED_WRONG_ACCOUNT, 0, now_ns);
+	return false;
+}
 
+/* The ticket is ours. */
+static void queue_up(struct adm *adm, struct session *session, uint64_t now_ns)
+{
+	struct gate_newcomer newcomer = {.session = session_handle(session),
+		.character_id = session->ticket.character_id,
+		.realm_id = session->ticket.realm_id,
+		.lane = GATE_LANE_NORMAL};
+	struct session *holder;
+
+	if (!holder_of(adm, session, &holder, now_ns))
+		return;
+	/* Whoever takes its own character over takes that place too. */
+	newcomer.seat = holder != NULL;
+	if (holder || session->returned)
+		newcomer.lane = GATE_LANE_RETURNING;
+	if (adm_place_shown(session)) {
+		newcomer.seq = session->place_seq;
+		newcomer.epoch = session->place_epoch;
+		newcomer.place_lane = (enum gate_lane)session->place_lane;
+	}
+	session_move(&adm->table, session, SESSION_QUEUED, now_ns);
+	if (adm->ops.queue(adm->ops.ctx, &newcomer, now_ns))
+		adm_refuse(adm, session, ADM_C_REFUSED_FULL, ADM_RETRY_MS, now_ns);
+}
+
+/* It is let in. The same character may be here already. False: there is no place, or it was
+ * refused.
+ */
+static bool take_over_or_load(struct adm *adm, struct session *session, uint64_t now_ns)
+{
+	struct session *holder, *waiter;
+
+	if (!holder_of(adm, session, &holder, now_ns))
+		return false;
 	if (pass_stale(adm, session)) {
 		adm_refuse(adm, session, ADM_C_REFUSED_PASS_STALE, 0, now_ns);
-		return;
+		return false;
 	}
 	if (!holder) {
-		/* It was there at the Hello and has gone since, and its place may have too. */
-		if (!session->place && adm->places >= adm->config->admission.players_max) {
-			adm_refuse(adm, session, ADM_C_REFUSED_FULL, ADM_RETRY_MS, now_ns);
-			return;
-		}
+		if (adm->places >= adm->config->admission.players_max)
+			return false;
 		adm_place_take(adm, session);
 		adm_load(adm, session, now_ns);
-		return;
-	}
-	/* The world would say so too, but only after the rightful player had been thrown out. */
-	if (holder->ticket.account_id != session->ticket.account_id) {
-		adm_refuse(adm, session, ADM_C_REFUSED_WRONG_ACCOUNT, 0, now_ns);
-		return;
+		return true;
 	}
 	waiter = session_at(&adm->table, holder->waiter);
 	if (waiter)
@@ -174,6 +197,7 @@ static void take_over_or_load(struct adm *adm, struct session *session, uint64_t
 		adm_refuse(adm, holder, ADM_C_REFUSED_REPLACED, 0, now_ns);
 	else if (holder->state != SESSION_LEAVING)
 		adm_leave(adm, holder, SW_REASON_REPLACED, now_ns);
+	return true;
 }
 
 bool adm_claimed(struct adm *adm, uint64_t handle, enum adm_claim claim, uint64_t now_ns)
@@ -186,7 +210,7 @@ bool adm_claimed(struct adm *adm, uint64_t handle, enum adm_claim claim, uint64_
 	}
 	if (claim == ADM_CLAIM_OURS) {
 		session->claimed = true;
-		take_over_or_load(adm, session, now_ns);
+		queue_up(adm, session, now_ns);
 	} else if (claim == ADM_CLAIM_USED) {
 		adm_refuse(adm, session,
 			session->returned ? ADM_C_REFUSED_PASS_USED : ADM_C_REFUSED_USED, 0,
@@ -197,6 +221,49 @@ bool adm_claimed(struct adm *adm, uint64_t handle, enum adm_claim claim, uint64_
 	}
 	adm_gauges(adm);
 	return true;
+}
+
+/* ---- the queue's words ---- */
+
+static struct session *queued(struct adm *adm, uint64_t handle)
+{
+	struct session *session = session_by_handle(&adm->table, handle);
+
+	if (session && session->state == SESSION_QUEUED)
+		return session;
+	adm_count(adm, ADM_C_STALE);
+	return NULL;
+}
+
+bool adm_let_in(struct adm *adm, uint64_t handle, uint64_t now_ns)
+{
+	struct session *session = queued(adm, handle);
+	bool good = session && take_over_or_load(adm, session, now_ns);
+
+	adm_gauges(adm);
+	return good;
+}
+
+void adm_replaced(struct adm *adm, uint64_t handle, uint64_t now_ns)
+{
+	struct session *session = queued(adm, handle);
+
+	if (session)
+		adm_refuse(adm, session, ADM_C_REFUSED_REPLACED, 0, now_ns);
+	adm_gauges(adm);
+}
+
+void adm_tell(struct adm *adm, uint64_t handle, const struct gate_standing *standing)
+{
+	struct session *session = queued(adm, handle);
+	uint8_t data[REPLY_BYTES_MAX], place[PASS_BYTES_MAX];
+	size_t bytes;
+
+	if (!session)
+		return;
+	bytes = adm_place_pass(adm, session, standing, place);
+	adm_send_bytes(adm, session->peer, data,
+		reply_queued(data, standing, bytes ? place : NULL, bytes));
 }
 
 /* ---- the world's answer ---- */
@@ -458,8 +525,8 @@ void adm_stop(struct adm *adm, uint64_t now_ns)
 {
 	/* Those that wait first: else the end of an older session would send the next one on. */
 	static const enum session_state states[] = {SESSION_WAITING, SESSION_CONNECTED,
-		SESSION_VERIFYING, SESSION_CLAIMING, SESSION_SEEKING, SESSION_LOADING,
-		SESSION_PLACING};
+		SESSION_VERIFYING, SESSION_CLAIMING, SESSION_QUEUED, SESSION_SEEKING,
+		SESSION_LOADING, SESSION_PLACING};
 	struct session *session;
 
 	adm->stopping = true;
@@ -501,9 +568,7 @@ const struct histogram *adm_verify_time(const struct adm *adm)
 struct adm *adm_new(const struct sw_config *config, const struct adm_secrets *secrets,
 	uint32_t workers, uint32_t shards, struct director *director, const struct adm_ops *ops)
 {
-	/* Twice the peers: a session whose peer is gone may still wait for its save while the
-	 * dataplane gives the peer's slot to the next. */
-	uint64_t sessions = 2ull * workers * config->enet.peers_max;
+	uint64_t sessions = adm_sessions(config, workers);
 	struct adm *adm = calloc(1, sizeof(*adm));
 
 	CHECK(workers > 0 && shards > 0 && sessions < UINT32_MAX / 4);

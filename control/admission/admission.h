@@ -1,11 +1,11 @@
 /* admission: from a finished handshake to a player on a map, and back.
  *
  *   MSG_PEER_CONNECTED -> Hello -> version, pass (pass.h), or ticket: under pressure a proof of
- *   work (proof.h), then its turn (verify_queue.h) for the signature -> a place under players_max
- * -> the ticket's or pass's single use (Redis) -> the character's older session leaves -> no other
- *   node has the character (Redis: presence.h) -> MSG_CHARACTER_LOAD -> an instance of the map
- *   (director.h) -> MSG_PLAYER_JOIN and Admitted -> MSG_PLAYER_JOINED and ReturnPass ...
- *   MSG_PLAYER_LEFT, MSG_PEER_GONE
+ *   work (proof.h), then its turn (verify_queue.h) for the signature -> the ticket's or pass's
+ *   single use (Redis) -> the cluster's queue (gate/gate.h) -> a place under players_max -> the
+ *   character's older session leaves -> no other node has the character (Redis: presence.h) ->
+ *   MSG_CHARACTER_LOAD -> an instance of the map (director.h) -> MSG_PLAYER_JOIN and Admitted ->
+ *   MSG_PLAYER_JOINED and ReturnPass ... MSG_PLAYER_LEFT, MSG_PEER_GONE
  *
  * MSG_PLAYER_TRANSFER takes a player from JOINED back to "an instance of the map", of another one.
  *
@@ -14,9 +14,8 @@
  * recognised by its handle and dropped. Whoever is refused gets Refused and then an ENet disconnect
  * with the same reason; each refusal is counted by name.
  *
- * The place is taken before Redis is asked, so that a full server does not use tickets up; a ticket
- * whose login then fails for want of something on our side (the database, the map) is given its use
- * back, so that the player can try again with it.
+ * A ticket whose login fails for want of something on our side (the database, the map), or whose
+ * player disconnects before that, is given its use back, so that the player can try again with it.
  *
  * Pure: time is an argument, and everything it does goes through adm_ops. Thread: one, the control
  * thread. Allocates at adm_new alone. */
@@ -34,9 +33,13 @@
 #include "control/admission/proof.h"
 #include "control/admission/ticket.h"
 #include "control/director/director.h"
+#include "control/gate/gate.h"
 
 /* More such messages (hello.h) from one client end it. */
 #define ADM_STRIKES_MAX 4u
+/* How long a place pass is good. It counts only while, and shortly after, the queue is put together
+ * again. */
+#define ADM_PLACE_PASS_S 86400u
 /* What a client that is to try again is told to wait. */
 #define ADM_RETRY_MS 2000u
 /* Longest wait for the world, for a shard, or for the older session. */
@@ -63,6 +66,7 @@
 	X(SESSIONS, "sessions", COUNTER_GAUGE, "connections that admission knows, in any state")   \
 	X(PLAYERS, "players", COUNTER_GAUGE, "players on a map")                                   \
 	X(PLACES, "places", COUNTER_GAUGE, "places taken under players_max, by players and logins under way") \
+	X(QUEUED, "queued", COUNTER_GAUGE, "sessions that wait in the cluster's queue")            \
 	X(STOPPING, "stopping", COUNTER_GAUGE, "1 when nobody is let in any more")                 \
 	X(CONNECTS, "connects", COUNTER_SUM, "peers that finished the handshake")                  \
 	X(ADMITTED, "admitted", COUNTER_SUM, "logins that were sent on to a map")                  \
@@ -102,7 +106,7 @@
 	X(REDIS_AWAY, "redis_away", TRY_LATER, "Redis is away, so the ticket could not be checked") \
 	X(CLAIM_UNKNOWN, "claim_unknown", TRY_LATER, "Redis did not say whether the ticket was used") \
 	X(SEEK_UNKNOWN, "seek_unknown", TRY_LATER, "Redis did not say whether another node has the character") \
-	X(FULL, "full", SERVER_FULL, "players_max is reached")                                     \
+	X(FULL, "full", SERVER_FULL, "as many wait in the queue here as may (admission.queue_max)") \
 	X(TABLE_FULL, "table_full", SERVER_FULL, "no session is free")                             \
 	X(REPLACED, "replaced", REPLACED, "a newer login of the same character")                   \
 	X(TAKEOVER_TIMEOUT, "takeover_timeout", TRY_LATER, "the character's older session did not leave in time") \
@@ -171,6 +175,10 @@ struct adm_ops {
 	 * most ADM_VERIFY_WINDOW are under way. The bytes are copied. */
 	void (*verify)(void *ctx, uint64_t session, const uint8_t *ticket, uint32_t bytes,
 		uint64_t wall_s);
+	/* It is to wait in the queue until adm_let_in. 0; or a negative errno: too many do. */
+	int (*queue)(void *ctx, const struct gate_newcomer *newcomer, uint64_t now_ns);
+	/* It waits no more. away: it may come back to its place. */
+	void (*unqueue)(void *ctx, uint64_t session, bool away);
 	/* Asks Redis whether another node has the character, and reserves it if not, or in any
 	 * case. Returns 0: adm_sought follows, exactly once; or a negative errno: Redis is away. */
 	int (*seek)(void *ctx, uint64_t session, uint64_t character_id, bool in_any_case);
@@ -189,6 +197,12 @@ struct adm_secrets {
 	struct pass_keys pass_keys;
 	uint8_t challenge_key[PROOF_KEY_BYTES]; /* drawn at random, of this process alone */
 };
+/* Sessions that there may be. Twice the peers: a session whose peer is gone may still wait for its
+ * save while the dataplane gives the peer's slot to the next. */
+static inline uint64_t adm_sessions(const struct sw_config *config, uint32_t workers)
+{
+	return 2ull * workers * config->enet.peers_max;
+}
 
 /* config and director: borrowed, for the life of adm. workers, shards: how many of each there are.
  * Returns NULL when memory is short. */
@@ -213,6 +227,12 @@ void adm_verified(struct adm *adm, uint64_t session, enum ticket_fault fault,
 
 /* Unix seconds, for the expiry of passes; call it at least each second. */
 void adm_wall(struct adm *adm, uint64_t wall_s);
+/* The queue lets it in. False: there is no place here for it after all, or it waits no more. */
+bool adm_let_in(struct adm *adm, uint64_t session, uint64_t now_ns);
+/* Another session of its character has its place in the queue. */
+void adm_replaced(struct adm *adm, uint64_t session, uint64_t now_ns);
+/* Tells it how it stands. */
+void adm_tell(struct adm *adm, uint64_t session, const struct gate_standing *standing);
 
 /* The answer to ops.seek. Returns false when the session wants it no more: the caller then lets the
  * character go, if it is ours. */

@@ -200,6 +200,21 @@ static void verified(struct adm *adm, uint64_t now_ns)
 	adm_verified(adm, session, fault, &ticket, NS_PER_MS, now_ns, WALL);
 }
 
+static int queue(void *ctx, const struct gate_newcomer *newcomer, uint64_t now_ns)
+{
+	(void)ctx;
+	check(newcomer->session && newcomer->character_id && newcomer->realm_id == 1);
+	remember(newcomer->session);
+	return now_ns / NS_PER_MS % 16 ? 0 : -28;
+}
+
+static void unqueue(void *ctx, uint64_t session, bool away)
+{
+	(void)ctx;
+	(void)away;
+	check(session != 0);
+}
+
 static void presence(void *ctx, const struct adm_presence *who)
 {
 	(void)ctx;
@@ -311,6 +326,8 @@ static void run_script(const uint8_t *data, size_t size)
 		.spend = spend,
 		.verify = verify,
 		.seek = seek,
+		.queue = queue,
+		.unqueue = unqueue,
 		.arrived = presence,
 		.departed = presence,
 		.vacated = vacated};
@@ -318,6 +335,7 @@ static void run_script(const uint8_t *data, size_t size)
 	struct director *director = director_new(&config, 1, &director_ops);
 	struct adm *adm = adm_new(&config, &secrets, 2, 1, director, &ops);
 	static struct msg_buffer buffer;
+	const struct gate_standing standing = {.state = GATE_CLOSED, .position = 1};
 	struct adm_presence due[4];
 	uint64_t now_ns = NS_PER_S;
 
@@ -394,8 +412,14 @@ static void run_script(const uint8_t *data, size_t size)
 				now_ns);
 		else if (what == 13)
 			verified(adm, now_ns);
-		else if (what < 15)
+		else if (what == 14 && arg & 16)
 			built(director, arg & 3, now_ns);
+		else if (what == 14 && arg & 8)
+			adm_let_in(adm, recent[arg & 3], now_ns);
+		else if (what == 14 && arg & 4)
+			adm_replaced(adm, recent[arg & 3], now_ns);
+		else if (what == 14)
+			adm_tell(adm, recent[arg & 3], &standing);
 		else if (arg == 255)
 			adm_stop(adm, now_ns);
 		else

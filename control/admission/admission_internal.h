@@ -78,7 +78,7 @@ void adm_seek_waiting(struct adm *adm, uint64_t now_ns);
 void adm_release(struct adm *adm, struct session *session);
 struct adm_presence adm_presence_of(const struct session *session);
 
-/* Somebody is known: a place, and its ticket's or pass's single use. */
+/* Somebody is known: its ticket's or pass's single use is asked for. */
 void adm_identified(struct adm *adm, struct session *session, uint64_t now_ns, uint64_t wall_s);
 
 /* identify.c */
@@ -90,6 +90,11 @@ void adm_identify(struct adm *adm, struct session *session, const struct hello *
 /* It is not to be verified any more. */
 void adm_identify_drop(struct adm *adm, struct session *session);
 void adm_identify_tick(struct adm *adm, uint64_t now_ns);
+/* Whether the place that it has shown is its character's: place_lane, _seq and _epoch of it. */
+bool adm_place_shown(const struct session *session);
+/* Seals the place that it stands at. Returns the bytes; 0: it has none, or has that one. */
+size_t adm_place_pass(struct adm *adm, struct session *session,
+	const struct gate_standing *standing, uint8_t out[PASS_BYTES_MAX]);
 /* A pass to come again with, under the session's epoch; whether it is time for a newer one. */
 void adm_pass_give(struct adm *adm, struct session *session, uint64_t now_ns);
 bool adm_pass_due(const struct adm *adm, const struct session *session, uint64_t now_ns);

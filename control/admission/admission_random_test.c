@@ -104,6 +104,17 @@ static void model_room(void)
 	adm_from_shard(adm, status.shard, &message, now_ns);
 }
 
+/* It is tried again until there is a place, or it waits no more. */
+static void let_in_one(struct sent *entry)
+{
+	let_in();
+	if (!in_queue(entry->session))
+		return;
+	assert_true(counted(ADM_C_PLACES) >= config.admission.players_max);
+	assert_true(model.queued < 512);
+	model.queue[model.queued++] = *entry;
+}
+
 static void model_answer(struct sent *entry)
 {
 	struct msg_player_join join;
@@ -120,6 +131,13 @@ static void model_answer(struct sent *entry)
 			: chance(3) ? ADM_SOUGHT_HELD
 				    : ADM_SOUGHT_UNKNOWN,
 			now_ns);
+	} else if (entry->to == 'q') {
+		bool waits = in_queue(entry->session);
+
+		if (chance(9) || !waits)
+			let_in_one(entry);
+		else
+			adm_replaced(adm, entry->session, now_ns);
 	} else if (entry->to == 'w') {
 		loaded_as(entry->session,
 			chance(8)   ? MSG_LOAD_OK
@@ -163,7 +181,7 @@ static void model_answer(struct sent *entry)
 static void model_take_sent(void)
 {
 	for (uint32_t i = 0; i < sent_count; i++) {
-		if (strchr("aprov", sent[i].to))
+		if (strchr("aprouv", sent[i].to))
 			continue;
 		assert_true(model.queued < 512);
 		model.queue[model.queued++] = sent[i];
@@ -174,7 +192,7 @@ static void model_take_sent(void)
 /* Works on the oldest entry for one of the receivers: each ring keeps its order. */
 static void model_work(void)
 {
-	char to = "cwsdk"[chance(5)];
+	char to = "cwsdkq"[chance(6)];
 
 	for (uint32_t i = 0; i < model.queued; i++) {
 		struct sent entry = model.queue[i];

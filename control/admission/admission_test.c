@@ -189,33 +189,99 @@ static void test_world_and_shard_refuse(void **state)
 
 static void test_cap(void **state)
 {
-	uint64_t a, b, c;
+	uint64_t a;
 
 	(void)state;
 	begin(2);
 	a = bring(peer_of(1), 1, 1, AT_IN);
-	bring(peer_of(2), 1, 2, AT_CLAIMING); /* a login under way counts */
-	b = last('c', 0)->session;
-	connected(peer_of(3));
-	hello(peer_of(3), 1, 3);
-	expect_refused(peer_of(3), SW_REASON_SERVER_FULL, true);
-	assert_int_equal(how_many('c', 0), 2); /* its ticket was not used up */
+	bring(peer_of(2), 1, 2, AT_LOADING); /* a login under way counts */
+	bring(peer_of(3), 1, 3, AT_CLAIMING);
+	assert_int_equal(counted(ADM_C_PLACES), 2); /* who waits does not */
+	claimed(last('c', 0)->session, ADM_CLAIM_OURS);
+	assert_int_equal(counted(ADM_C_QUEUED), 1);
+	assert_false(newcomer.seat);
+	assert_int_equal(newcomer.lane, GATE_LANE_NORMAL);
+	assert_int_equal(newcomer.character_id, 3);
+	assert_false(was_refused(peer_of(3)));
 
 	/* A takeover needs no place of its own ... */
 	bring(peer_of(4), 1, 1, AT_CLAIMING);
-	c = last('c', 0)->session;
-	assert_int_equal(counted(ADM_C_PLACES), 2);
+	adm_claimed(adm, last('c', 0)->session, ADM_CLAIM_OURS, now_ns);
+	assert_true(newcomer.seat);
+	assert_int_equal(newcomer.lane, GATE_LANE_RETURNING);
+	assert_int_equal(counted(ADM_C_QUEUED), 2);
 	/* ... unless the one it takes over has gone meanwhile, and its place too. */
 	leave_all(peer_of(1), a);
-	bring(peer_of(5), 1, 5, AT_CLAIMING);
-	claimed(c, ADM_CLAIM_OURS);
-	expect_refused(peer_of(4), SW_REASON_SERVER_FULL, true);
-	assert_int_equal(how_many('r', 0), 1);
+	assert_int_equal(let_in(), 1); /* the first of them */
+	assert_int_equal(counted(ADM_C_QUEUED), 1);
 	assert_int_equal(counted(ADM_C_PLACES), 2);
-	(void)b;
-	for (uint32_t i = 2; i <= 5; i++)
+	assert_int_equal(let_in(), 0);
+	gone(peer_of(2));
+	assert_int_equal(let_in(), 1);
+	assert_int_equal(counted(ADM_C_QUEUED), 0);
+	for (uint32_t i = 3; i <= 4; i++)
 		gone(peer_of(i));
+
+	/* Too many wait: the ticket can be shown again. */
+	queue_rc = -28;
+	bring(peer_of(5), 1, 5, AT_CLAIMING);
+	claimed(last('c', 0)->session, ADM_CLAIM_OURS);
+	expect_refused(peer_of(5), SW_REASON_SERVER_FULL, true);
+	assert_int_equal(last('r', 0)->session, last('c', 0)->session);
+	gone(peer_of(5));
 	finish();
+}
+
+/* Who waits in the queue and ends there: its ticket is good again where it may come back, and the
+ * gate hears whether its place is to be kept. */
+static void test_queue_ends(void **state)
+{
+	const struct gate_standing standing = {.state = GATE_OPEN, .position = 7, .wait_ms = 900};
+	struct adm_player player;
+	Sw__Queued *told;
+	uint64_t session;
+
+	(void)state;
+	for (int how = 0; how < 4; how++) {
+		begin(0); /* no place for anybody */
+		session = bring(peer_of(1), 1, 1, AT_LOADING);
+		assert_int_equal(counted(ADM_C_QUEUED), 1);
+		assert_int_equal(how_many('w', 0), 0);
+		adm_tell(adm, session, &standing);
+		told = sw__queued__unpack(NULL,
+			last('d', MSG_PEER_SEND)->message[0].payload_bytes - 1,
+			msg_payload(last('d', MSG_PEER_SEND)->message) + 1);
+		assert_int_equal(told->state, SW__QUEUE_STATE__QUEUE_OPEN);
+		assert_int_equal(told->position, 7);
+		assert_int_equal(told->wait_ms, 900);
+		sw__queued__free_unpacked(told, NULL);
+		now_ns += 3600 * NS_PER_S; /* however long it takes */
+		adm_tick(adm, now_ns);
+		assert_false(was_refused(peer_of(1)));
+		assert_true(adm_player(adm, "1", now_ns, &player));
+		assert_string_equal(player.state, "queued");
+		if (how == 1) {
+			adm_stop(adm, now_ns);
+			expect_refused(peer_of(1), SW_REASON_SERVER_STOPPING, true);
+		} else if (how == 2) {
+			assert_true(adm_kick(adm, session, now_ns));
+			expect_refused(peer_of(1), SW_REASON_KICKED, false);
+		} else if (how == 3) {
+			adm_replaced(adm, session, now_ns);
+			expect_refused(peer_of(1), SW_REASON_REPLACED, false);
+		}
+		if (how)
+			assert_int_equal(last('u', 0)->index, how == 1);
+		gone(peer_of(1));
+		assert_int_equal(how_many('u', 0), 1);
+		assert_int_equal(last('u', 0)->index, how <= 1);
+		assert_int_equal(how_many('r', 0), how <= 1);
+		/* Late words of the gate. */
+		assert_false(adm_let_in(adm, session, now_ns));
+		adm_replaced(adm, session, now_ns);
+		adm_tell(adm, session, &standing);
+		finish();
+	}
 }
 
 /* The same character again, while its older session is at each step. */
@@ -271,10 +337,9 @@ static void test_takeover_third(void **state)
 	c = bring(peer_of(3), 1, 1, AT_LOADING);
 	expect_refused(peer_of(2), SW_REASON_REPLACED, false);
 	/* Not the owner of the character: nobody is thrown out for it. */
-	connected(peer_of(4));
-	hello(peer_of(4), 2, 1);
-	assert_true(was_refused(peer_of(4)));
-	expect_refused(peer_of(4), SW_REASON_SERVER_FULL, true);
+	bring(peer_of(4), 2, 1, AT_CLAIMING);
+	claimed(last('c', 0)->session, ADM_CLAIM_OURS);
+	expect_refused(peer_of(4), SW_REASON_WRONG_ACCOUNT, false);
 	gone(peer_of(1));
 	assert_int_equal(how_many('w', MSG_CHARACTER_LOAD), 1);
 	shard_says(0, MSG_PLAYER_LEFT, a, 0);
@@ -526,7 +591,7 @@ static void test_elsewhere(void **state)
 	begin(10);
 	seek_auto = false;
 	session = bring(peer_of(1), 1, 7, AT_CLAIMING);
-	assert_true(adm_claimed(adm, session, ADM_CLAIM_OURS, now_ns));
+	assert_true(claimed(session, ADM_CLAIM_OURS));
 	assert_int_equal(how_many('k', 0), 1);
 	assert_false(sought_in_any_case);
 	for (uint64_t ms = 0; ms < ADM_SEEK_FORCE_MS; ms += ADM_SEEK_AGAIN_MS) {
@@ -539,8 +604,7 @@ static void test_elsewhere(void **state)
 		adm_tick(adm, now_ns);
 		adm_tick(adm, now_ns); /* an answer is due: not asked twice */
 		assert_int_equal(how_many('k', 0), before + 1);
-		assert_int_equal(
-			sought_in_any_case, ms + ADM_SEEK_AGAIN_MS >= ADM_SEEK_FORCE_MS);
+		assert_int_equal(sought_in_any_case, ms + ADM_SEEK_AGAIN_MS >= ADM_SEEK_FORCE_MS);
 	}
 	assert_null(last('w', MSG_CHARACTER_LOAD));
 	assert_true(adm_sought(adm, session, ADM_SOUGHT_OURS, now_ns));
@@ -606,6 +670,7 @@ int main(void)
 		cmocka_unit_test(test_claims),
 		cmocka_unit_test(test_world_and_shard_refuse),
 		cmocka_unit_test(test_cap),
+		cmocka_unit_test(test_queue_ends),
 		cmocka_unit_test(test_takeover),
 		cmocka_unit_test(test_takeover_third),
 		cmocka_unit_test(test_takeover_wrong_account),

@@ -17,8 +17,12 @@ struct director *director;
 static uint32_t ordered[ORDERED_MAX], ordered_count;
 struct sent sent[LOG_MAX];
 uint32_t sent_count;
-int claim_rc, seek_rc;
+int claim_rc, seek_rc, queue_rc;
 bool seek_auto, sought_in_any_case, vacated_played;
+struct gate_newcomer newcomer;
+#define WAITING_MAX 512u
+static uint64_t waiting[WAITING_MAX];
+static uint32_t waiting_count;
 uint64_t now_ns;
 const struct adm_secrets secrets = {.pass_keys = {1, {{7, {1, 2, 3}}}}, .challenge_key = {4, 5, 6}};
 struct asked asked[ADM_VERIFY_WINDOW];
@@ -134,10 +138,65 @@ void sought_all(enum adm_sought said)
 		adm_sought(adm, seeks[--seek_count], said, now_ns);
 }
 
-void claimed(uint64_t session, enum adm_claim claim)
+bool in_queue(uint64_t session)
 {
-	assert_true(adm_claimed(adm, session, claim, now_ns));
+	for (uint32_t i = 0; i < waiting_count; i++)
+		if (waiting[i] == session)
+			return true;
+	return false;
+}
+
+static void waits_no_more(uint64_t session)
+{
+	for (uint32_t i = 0; i < waiting_count; i++)
+		if (waiting[i] == session)
+			memmove(&waiting[i], &waiting[i + 1],
+				(--waiting_count - i) * sizeof(waiting[0]));
+}
+
+static int queue(void *ctx, const struct gate_newcomer *who, uint64_t at_ns)
+{
+	(void)ctx;
+	assert_int_equal(at_ns, now_ns);
+	assert_false(in_queue(who->session));
+	assert_true(waiting_count < WAITING_MAX);
+	newcomer = *who;
+	note('q', 0, who->session, NULL);
+	if (!queue_rc)
+		waiting[waiting_count++] = who->session;
+	return queue_rc;
+}
+
+static void unqueue(void *ctx, uint64_t session, bool away)
+{
+	(void)ctx;
+	waits_no_more(session);
+	note('u', away, session, NULL);
+}
+
+uint32_t let_in(void)
+{
+	uint64_t all[WAITING_MAX];
+	uint32_t count = waiting_count, in = 0;
+
+	memcpy(all, waiting, sizeof(all));
+	for (uint32_t i = 0; i < count; i++) {
+		bool good = adm_let_in(adm, all[i], now_ns);
+
+		in += good;
+		if (good)
+			waits_no_more(all[i]);
+	}
+	return in;
+}
+
+bool claimed(uint64_t session, enum adm_claim claim)
+{
+	bool wanted = adm_claimed(adm, session, claim, now_ns);
+
+	let_in();
 	sought_all(ADM_SOUGHT_OURS);
+	return wanted;
 }
 
 static void arrived(void *ctx, const struct adm_presence *presence)
@@ -204,6 +263,8 @@ void begin_again(void)
 		.spend = spend,
 		.verify = verify,
 		.seek = seek,
+		.queue = queue,
+		.unqueue = unqueue,
 		.arrived = arrived,
 		.departed = departed,
 		.vacated = vacated};
@@ -218,6 +279,7 @@ void begin_again(void)
 	asked_count = 0;
 	verify_held = false;
 	seek_count = 0;
+	waiting_count = 0;
 	director = director_new(&config, 2, &director_ops);
 	assert_non_null(director);
 	adm = adm_new(&config, &secrets, 2, 2, director, &ops);
@@ -246,7 +308,7 @@ void begin(uint32_t players_max)
 	config.maps[1].shard = 1;
 	strcpy(config.maps[2].name, "elsewhere");
 	config.maps[2].shard = 2; /* a shard that does not exist */
-	claim_rc = seek_rc = 0;
+	claim_rc = seek_rc = queue_rc = 0;
 	seek_auto = true;
 	sent_count = 0;
 	now_ns = NS_PER_S;
@@ -548,7 +610,7 @@ uint64_t bring(uint64_t peer, uint64_t account, uint64_t character, enum step st
 	hello(peer, account, character);
 	session = last('c', 0)->session;
 	if (step >= AT_LOADING)
-		claimed(session, ADM_CLAIM_OURS);
+		assert_true(claimed(session, ADM_CLAIM_OURS));
 	if (step >= AT_JOINING)
 		loaded_as(session, MSG_LOAD_OK, "meadow");
 	if (step >= AT_IN)

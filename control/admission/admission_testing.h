@@ -22,7 +22,8 @@
 
 struct sent {
 	char to; /* d, s, w: the ring; o: of an instance to a shard; c, r, x: claim, release, spend;
-		    k: seek; a, p, v: arrived, departed, vacated */
+		    q, u: queue, unqueue (index: away); k: seek; a, p, v: arrived, departed,
+		    vacated */
 	uint32_t index;
 	uint64_t session;
 	uint8_t nonce[TICKET_NONCE_BYTES]; /* of a claim */
@@ -45,11 +46,13 @@ struct asked {
 extern struct asked asked[ADM_VERIFY_WINDOW];
 extern uint32_t asked_count;
 extern bool verify_held;
-extern int claim_rc;    /* what Redis answers to a claim: 0, or a negative errno */
-extern int seek_rc;     /* the same to a seek */
-extern bool seek_auto;  /* seeks are answered OURS after each thing that comes in */
+extern int claim_rc;   /* what Redis answers to a claim: 0, or a negative errno */
+extern int seek_rc;    /* the same to a seek */
+extern bool seek_auto; /* seeks are answered OURS after each thing that comes in */
 extern bool sought_in_any_case, vacated_played; /* of the last ones */
-extern uint64_t now_ns; /* the clock of all tests */
+extern int queue_rc;                            /* what the gate does */
+extern struct gate_newcomer newcomer;           /* the last one that it was given */
+extern uint64_t now_ns;                         /* the clock of all tests */
 
 enum step { AT_CONNECTED, AT_CLAIMING, AT_LOADING, AT_JOINING, AT_IN };
 
@@ -59,7 +62,6 @@ void begin(uint32_t players_max);
 void begin_again(void);
 /* Answers all seeks that wait. */
 void sought_all(enum adm_sought said);
-void claimed(uint64_t session, enum adm_claim claim);
 /* Answers what the director has ordered so far. Returns how many. */
 uint32_t builds_done(bool good);
 uint64_t counted(enum adm_counter counter);
@@ -97,6 +99,12 @@ struct ticket ticket_for(uint64_t account, uint64_t character);
 void hello(uint64_t peer, uint64_t account, uint64_t character);
 void loaded_as(uint64_t session, enum msg_load_result result, const char *map);
 void shard_says(uint32_t shard, enum msg_type type, uint64_t session, uint32_t second);
+
+/* Redis says so, and who is in the queue then is let in. Returns what adm_claimed did. */
+bool claimed(uint64_t session, enum adm_claim claim);
+/* The gate lets all in that wait, if there is a place for them. Returns how many. */
+uint32_t let_in(void);
+bool in_queue(uint64_t session);
 
 /* ---- what went out ---- */
 

@@ -26,6 +26,8 @@ enum hello_fault hello_read(struct hello *hello, struct pb_arena *arena, const u
 		.ticket = message->ticket.data,
 		.pass_bytes = (uint32_t)message->pass.len,
 		.pass = message->pass.data,
+		.place_bytes = (uint32_t)message->place.len,
+		.place = message->place.data,
 		.solved = message->solution != NULL};
 	if (hello->solved) {
 		hello->challenge_bytes = (uint32_t)message->solution->challenge.len;
@@ -98,4 +100,22 @@ size_t reply_return_pass(
 	CHECK(1 + sw__return_pass__get_packed_size(&message) <= REPLY_BYTES_MAX);
 	out[0] = SW_MSG_RETURN_PASS;
 	return 1 + sw__return_pass__pack(&message, out + 1);
+}
+
+size_t reply_queued(uint8_t out[REPLY_BYTES_MAX], const struct gate_standing *standing,
+	const uint8_t *place, size_t bytes)
+{
+	Sw__Queued message = SW__QUEUED__INIT;
+
+	_Static_assert((int)SW__QUEUE_STATE__QUEUE_OPEN == (int)GATE_OPEN &&
+			       (int)SW__QUEUE_STATE__QUEUE_REBUILDING == (int)GATE_REBUILDING,
+		"the same numbers");
+	message.state = (Sw__QueueState)standing->state;
+	message.position = standing->position;
+	message.wait_ms = standing->wait_ms;
+	message.place.len = place ? bytes : 0;
+	message.place.data = (uint8_t *)(uintptr_t)place;
+	CHECK(1 + sw__queued__get_packed_size(&message) <= REPLY_BYTES_MAX);
+	out[0] = SW_MSG_QUEUED;
+	return 1 + sw__queued__pack(&message, out + 1);
 }

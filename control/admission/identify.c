@@ -104,6 +104,61 @@ static enum pass_fault pass_take(
 	return PASS_FAULT_NONE;
 }
 
+/* A place in the queue that it shows: whatever is wrong with it, it is no worse off than without.
+ */
+static void place_take(
+	struct adm *adm, struct session *session, const struct hello *hello, uint64_t wall_s)
+{
+	const struct pass_wanted wanted = {.purpose = PASS_PLACE,
+		.realm_id = adm->config->node.realm_id,
+		.node = adm->config->node.name,
+		.wall_s = wall_s};
+	struct pass pass;
+	enum pass_fault fault = pass_open(
+		&pass, hello->place, hello->place_bytes, &adm->secrets.pass_keys, &wanted);
+
+	if (fault == PASS_FAULT_NONE &&
+		(!pass.seq || pass.lane < GATE_LANE_OPERATOR || pass.lane > GATE_LANE_COUNT))
+		fault = PASS_FAULT_LAYOUT;
+	if (fault != PASS_FAULT_NONE) {
+		adm_count(adm, ADM_C_PASS(fault));
+		return;
+	}
+	session->place_character = pass.character_id;
+	session->place_account = pass.account_id;
+	session->place_lane = pass.lane;
+	session->place_seq = pass.seq;
+	session->place_epoch = pass.generation;
+}
+
+bool adm_place_shown(const struct session *session)
+{
+	return session->place_character == session->ticket.character_id &&
+	       session->place_account == session->ticket.account_id;
+}
+
+size_t adm_place_pass(struct adm *adm, struct session *session,
+	const struct gate_standing *standing, uint8_t out[PASS_BYTES_MAX])
+{
+	struct pass pass = {.purpose = PASS_PLACE,
+		.lane = (uint8_t)standing->lane,
+		.realm_id = session->ticket.realm_id,
+		.account_id = session->ticket.account_id,
+		.character_id = session->ticket.character_id,
+		.seq = standing->seq,
+		.generation = standing->epoch,
+		.expires_unix_s = adm->wall_s + ADM_PLACE_PASS_S};
+
+	if (!standing->seq ||
+		(session->place_seq == standing->seq && session->place_epoch == standing->epoch))
+		return 0;
+	session->place_seq = standing->seq;
+	session->place_epoch = standing->epoch;
+	memcpy(pass.name, session->name, sizeof(pass.name));
+	memcpy(pass.node, adm->config->node.name, sizeof(pass.node));
+	return pass_seal(out, &pass, &adm->secrets.pass_keys);
+}
+
 /* ---- the proof of work ---- */
 
 static void challenge(struct adm *adm, struct session *session, const struct proof_client *client,
@@ -207,6 +262,8 @@ void adm_identify(struct adm *adm, struct session *session, const struct hello *
 		adm_refuse(adm, session, ADM_C_REFUSED_VERSION, 0, now_ns);
 		return;
 	}
+	if (hello->place_bytes)
+		place_take(adm, session, hello, wall_s);
 	if (hello->pass_bytes) {
 		enum pass_fault pass = pass_take(adm, session, hello, wall_s);
 

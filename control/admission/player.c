@@ -17,17 +17,19 @@ static const char *state_name(enum session_state state)
 	return names[state];
 }
 
-/* A character's holder, else, of a character without one, a session that waits for it. */
-static struct session *by_name(struct adm *adm, const char *name)
+/* A character's holder, else, of a character without one, a session that waits for it or in the
+ * queue. id 0: by name. */
+static struct session *find(struct adm *adm, uint64_t id, const char *name)
 {
 	static const enum session_state states[] = {SESSION_IN, SESSION_JOINING, SESSION_LEAVING,
-		SESSION_PLACING, SESSION_LOADING, SESSION_SEEKING, SESSION_WAITING};
+		SESSION_PLACING, SESSION_LOADING, SESSION_SEEKING, SESSION_WAITING, SESSION_QUEUED};
 	struct session *session;
 
 	for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++)
 		for (session = session_oldest(&adm->table, states[i]); session;
 			session = session_at(&adm->table, session->next))
-			if (!strncmp(session->name, name, sizeof(session->name)))
+			if (id ? session->ticket.character_id == id
+			       : !strncmp(session->name, name, sizeof(session->name)))
 				return session;
 	return NULL;
 }
@@ -40,12 +42,12 @@ static struct session *player_find(struct adm *adm, const char *word)
 	errno = 0;
 	id = strtoull(word, &end, 10);
 	if (word[0] >= '0' && word[0] <= '9' && !*end && !errno) {
-		struct session *session = session_by_character(&adm->table, id);
+		struct session *session = id ? find(adm, id, NULL) : NULL;
 
 		/* A name may be a number, too. */
-		return session ? session : by_name(adm, word);
+		return session ? session : find(adm, 0, word);
 	}
-	return by_name(adm, word);
+	return find(adm, 0, word);
 }
 
 bool adm_player(struct adm *adm, const char *word, uint64_t now_ns, struct adm_player *out)
@@ -77,6 +79,7 @@ bool adm_kick(struct adm *adm, uint64_t session_handle_of, uint64_t now_ns)
 	if (!session)
 		return false;
 	switch (session->state) {
+	case SESSION_QUEUED:
 	case SESSION_WAITING:
 	case SESSION_SEEKING:
 	case SESSION_LOADING:

@@ -22,6 +22,7 @@
 	X(CONNECTED, "connected", "a Hello with a ticket, or a good pass")                         \
 	X(VERIFYING, "verifying", "the ticket's signature is verified")                            \
 	X(CLAIMING, "claiming", "Redis says whether the ticket was used")                          \
+	X(QUEUED, "queued", "the cluster's queue lets it in")                                      \
 	X(WAITING, "waiting", "the character's older session has left")                            \
 	X(SEEKING, "seeking", "no other node has the character")                                   \
 	X(LOADING, "loading", "the world has loaded the character")                                \
@@ -64,6 +65,9 @@ struct session {
 	uint64_t epoch;  /* 0 until it is loaded */
 	uint64_t epoch_max; /* returned: the one that its pass was given under */
 	uint64_t pass_ns;   /* when it was given its newest pass */
+	uint64_t place_character, place_account; /* whose place it has shown; 0: none */
+	uint64_t place_seq, place_epoch;         /* of it; then of the last that it was given */
+	uint8_t place_lane;
 	uint64_t began_ns;
 	uint8_t ip[16];
 	char name[CHARACTER_NAME_BYTES]; /* the character's; of the ticket until it is loaded */

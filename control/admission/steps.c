@@ -99,8 +99,7 @@ static void seek(struct adm *adm, struct session *session, uint64_t now_ns)
 void adm_load(struct adm *adm, struct session *session, uint64_t now_ns)
 {
 	session->holder = true;
-	CHECK(map64_put(
-		&adm->table.by_character, session->ticket.character_id, session->index));
+	CHECK(map64_put(&adm->table.by_character, session->ticket.character_id, session->index));
 	session_move(&adm->table, session, SESSION_SEEKING, now_ns);
 	seek(adm, session, now_ns);
 }
@@ -231,6 +230,10 @@ static void vacate(struct adm *adm, struct session *session)
 void adm_end(struct adm *adm, struct session *session, uint32_t reason, uint64_t now_ns)
 {
 	adm_identify_drop(adm, session);
+	/* Who has gone, or is sent away by a stop, may come back to its place. */
+	if (session->state == SESSION_QUEUED)
+		adm->ops.unqueue(
+			adm->ops.ctx, session_handle(session), session->peer_gone || adm->stopping);
 	waiter_drop(adm, session);
 	adm_journey_end(adm, session);
 	adm_instance_leave(adm, session);

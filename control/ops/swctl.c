@@ -81,6 +81,14 @@ static const char help[] =
 	"A "
 	"recording\n"
 	"      begins with the server only: the state of a running shard cannot be written down.\n"
+	"  swctl gate close|open [--reason TEXT]\n"
+	"  swctl gate throttle RATE [--reason TEXT]\n"
+	"      closes the gate of the whole cluster: nobody is let in, and who waits keeps its place; "
+	"or lets\n"
+	"      at most RATE players a second in; or opens it again.\n"
+	"  swctl gate status\n"
+	"      how the gate stands, since when, by whom and why; who waits, and for how much there is "
+	"room.\n"
 	"  swctl token NAME ROLE\n"
 	"      makes a token: a line for ops.tokens, and for the operator's own TOKENFILE (both "
 	"mode 0600).\n"
@@ -99,6 +107,7 @@ int main(int argc, char **argv)
 		int (*run)(int argc, char **argv);
 	} verbs[] = {
 		{"audit", swctl_audit},
+		{"gate", swctl_order},
 		{"instance", swctl_instance},
 		{"kick", swctl_order},
 		{"pass-key", swctl_pass_key},

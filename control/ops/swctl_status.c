@@ -213,10 +213,12 @@ static void print_status(const json_t *root)
 		print_plain(text_of(component, "text"));
 		printf("\n");
 	}
-	printf("\nplayers %" JSON_INTEGER_FORMAT ", sessions %" JSON_INTEGER_FORMAT
-	       ", peers %" JSON_INTEGER_FORMAT ", saves waiting %" JSON_INTEGER_FORMAT "\n",
-		sum_of(root, "admission", "players"), sum_of(root, "admission", "sessions"),
-		sum_of(root, "enet", "peers"), sum_of(root, "world", "saves_pending"));
+	printf("\nplayers %" JSON_INTEGER_FORMAT ", waiting %" JSON_INTEGER_FORMAT
+	       ", sessions %" JSON_INTEGER_FORMAT ", peers %" JSON_INTEGER_FORMAT
+	       ", saves waiting %" JSON_INTEGER_FORMAT "\n",
+		sum_of(root, "admission", "players"), sum_of(root, "gate", "waiting"),
+		sum_of(root, "admission", "sessions"), sum_of(root, "enet", "peers"),
+		sum_of(root, "world", "saves_pending"));
 	print_shards(root);
 	print_instances(root);
 }

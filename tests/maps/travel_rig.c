@@ -273,6 +273,26 @@ static void release(void *ctx, uint64_t session, const uint8_t *nonce)
 	(void)nonce;
 }
 
+static int queue(void *ctx, const struct gate_newcomer *newcomer, uint64_t now_ns)
+{
+	struct rig *rig = ctx;
+
+	(void)now_ns;
+	assert_true(rig->queue_count < 64);
+	rig->queue[rig->queue_count++] = newcomer->session;
+	return 0;
+}
+
+static void unqueue(void *ctx, uint64_t session, bool away)
+{
+	struct rig *rig = ctx;
+
+	(void)away;
+	for (uint32_t i = 0; i < rig->queue_count; i++)
+		if (rig->queue[i] == session)
+			rig->queue[i] = rig->queue[--rig->queue_count];
+}
+
 static void presence(void *ctx, const struct adm_presence *said)
 {
 	(void)ctx;
@@ -370,6 +390,12 @@ void rig_turn(struct rig *rig, bool late)
 		adm_claimed(rig->adm, rig->claims[--rig->claim_count], ADM_CLAIM_OURS, rig->now_ns);
 	if (rig->seek_count && (!late || rig_chance(&rig->random, 2)))
 		adm_sought(rig->adm, rig->seeks[--rig->seek_count], ADM_SOUGHT_OURS, rig->now_ns);
+	if (rig->queue_count) {
+		uint64_t next = rig->queue[rig->queue_count - 1];
+
+		if (adm_let_in(rig->adm, next, rig->now_ns))
+			unqueue(rig, next, false);
+	}
 	if (rig->load_count && (!late || rig_chance(&rig->random, 2))) {
 		for (uint32_t s = 0; s < RIG_SHARDS; s++) /* saves before loads */
 			drain(rig, rig->links[s].to_world, s, one_to_world);
@@ -508,6 +534,8 @@ void rig_start(struct rig *rig, uint64_t seed, bool threads)
 		.spend = spend,
 		.verify = verify,
 		.seek = seek,
+		.queue = queue,
+		.unqueue = unqueue,
 		.arrived = presence,
 		.departed = presence,
 		.vacated = vacated};

@@ -55,6 +55,8 @@ struct rig {
 	uint32_t verified_count;
 	uint64_t claims[64], seeks[64];
 	uint32_t claim_count, seek_count;
+	uint64_t queue[64]; /* sessions that the gate has to let in */
+	uint32_t queue_count;
 	uint64_t loads[256]; /* session; with character ids beside */
 	uint64_t load_character[256];
 	uint32_t load_count;

@@ -6,7 +6,12 @@ specification; nothing here is taken from proto/client.proto.
 """
 
 FIELDS = {
-    "Hello": {1: ("protocol_version", "uint32"), 2: ("ticket", "bytes"), 3: ("client_build", "string")},
+    "Hello": {1: ("protocol_version", "uint32"), 2: ("ticket", "bytes"), 3: ("client_build", "string"),
+              4: ("pass", "bytes"), 5: ("solution", "Solution"), 6: ("place", "bytes")},
+    "Solution": {1: ("challenge", "bytes"), 2: ("number", "fixed64")},
+    "Challenge": {1: ("challenge", "bytes"), 2: ("bits", "uint32"), 3: ("good_for_ms", "uint32")},
+    "ReturnPass": {1: ("pass", "bytes"), 2: ("good_for_s", "uint32")},
+    "Queued": {1: ("state", "uint32"), 2: ("position", "uint32"), 3: ("wait_ms", "uint32"), 4: ("place", "bytes")},
     "Admitted": {1: ("character_id", "uint64"), 2: ("map", "string"), 3: ("node", "string")},
     "Refused": {1: ("reason", "uint32"), 2: ("text", "string"), 3: ("retry_after_ms", "uint32")},
     "Joined": {1: ("actor_id", "uint32"), 2: ("map", "string"), 3: ("width_mm", "uint32"), 4: ("height_mm", "uint32"),
@@ -80,6 +85,7 @@ FIELDS = {
 # type byte: message, channel, who sends it
 TYPES = {
     0x01: ("Hello", 0, "client"), 0x02: ("Admitted", 0, "server"), 0x03: ("Refused", 0, "server"),
+    0x04: ("Challenge", 0, "server"), 0x05: ("ReturnPass", 0, "server"), 0x06: ("Queued", 0, "server"),
     0x40: ("Joined", 0, "server"), 0x41: ("InputBatch", 1, "client"), 0x42: ("WorldUpdate", 1, "server"),
     0x43: ("ViewChange", 3, "server"), 0x44: ("CharacterDetail", 0, "server"), 0x45: ("Click", 0, "client"),
     0x46: ("Dialogue", 0, "server"), 0x47: ("ActionRefused", 0, "server"),
@@ -149,6 +155,8 @@ def _one(number, kind, value):
         value = encode(kind, **value)
     if isinstance(value, bytes):
         return _varint(number << 3 | 2) + _varint(len(value)) + value
+    if kind == "fixed64":
+        return _varint(number << 3 | 1) + value.to_bytes(8, "little")
     return _varint(number << 3) + _varint(_number_bits(kind, value))
 
 
@@ -210,12 +218,14 @@ def decode(message, data, into=None):
                 bits, at = _read_varint(value, at)
                 got[name].append(_number_of(item, bits))
             continue
-        if wire != (2 if text else 0):
+        if wire != (2 if text else 1 if item == "fixed64" else 0):
             raise ValueError(f"{message}.{name} has wire type {wire}")
         if item in FIELDS:
             value = decode(item, value, None if isinstance(kind, list) else got[name])
         elif item == "string":
             value = value.decode()
+        elif item == "fixed64":
+            value = int.from_bytes(value, "little")
         elif item != "bytes":
             value = _number_of(item, value)
         if isinstance(kind, list):

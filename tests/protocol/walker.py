@@ -36,6 +36,7 @@ class Client:
         self.closed = None
         self.refused = None
         self.admitted = None
+        self.queued = None
         self.joined = None
         self.detail = None
         self.spoken = []
@@ -85,6 +86,20 @@ class Client:
         if len(data) > 8160:
             self.fault(f"{message} of {len(data)} bytes")
         getattr(self, "on_" + message)(fields)
+
+    def on_Challenge(self, got):
+        self.fault(f"asked for work, though there is no pressure: {got}")
+
+    def on_ReturnPass(self, got):
+        if not self.admitted or not 1 <= len(got["pass"]) <= 192 or not got["good_for_s"]:
+            self.fault(f"ReturnPass is not as it should be: {got}")
+
+    def on_Queued(self, got):
+        if self.admitted or self.joined or not 1 <= got["state"] <= 6 or len(got["place"]) > 192:
+            self.fault(f"Queued is not as it should be: {got}")
+        if got["wait_ms"] and got["state"] > 2:
+            self.fault(f"an estimate while nothing moves: {got}")
+        self.queued = got
 
     def on_Admitted(self, got):
         if self.admitted or self.joined:
