@@ -28,43 +28,19 @@ name=W3
 # shellcheck source=perf/stock.sh
 . "$here/perf/stock.sh"
 players=25000 seconds=60 probe=8 search=1 game=- crowd=5000 stock=6000 limit=60000 minutes=12 smoke=0 walk=uniform
-build=$here/build/release
-[[ ${1:--} == -* ]] || {
-	build=$1
-	shift
-}
-while (($#)); do
-	case $1 in
-	--players | --seconds | --probe | --game | --crowd | --stock | --limit | --minutes | --hold)
-		[[ ${2:-} =~ ^[0-9]{1,6}$ || "$1 ${2:-}" == '--game -' ]] || {
-			say "$1 takes a number"
-			exit 2
-		}
-		[[ $1 != --hold ]] && printf -v "${1#--}" %s "$2" || seconds=$2 search=0 game=0 crowd=0 stock=0
-		shift
+# Those that more than a number belongs to.
+onemap_option() {
+	case "$1 ${2:-}" in
+	'--game -') game=- taken=2 ;;
+	'--hold '*)
+		[[ ${2:-} =~ ^[0-9]{1,6}$ ]] || onemap_usage "--hold takes a number"
+		seconds=$2 search=0 game=0 crowd=0 stock=0 taken=2
 		;;
-	--walk)
-		[[ ${2:-} =~ ^(uniform|crowd|game)$ ]] || {
-			say "--walk takes uniform, crowd or game"
-			exit 2
-		}
-		walk=$2
-		shift
-		;;
-	--no-search) search=0 ;;
-	--smoke) smoke=1 search=0 ;;
-	--help)
-		sed -n '2,/^set /s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
-		exit 0
-		;;
-	*)
-		say "there is no option $1; see --help"
-		exit 2
-		;;
+	'--no-search '*) search=0 taken=1 ;;
+	'--smoke '*) smoke=1 search=0 taken=1 ;;
 	esac
-	shift
-done
-build=$(realpath "$build")
+}
+onemap_options "players seconds probe game crowd stock limit minutes" "$@"
 
 columns='%-8s %7s %4s %7s %7s %9s %7s %8s %6s %4s %4s %8s %5s %5s %8s %8s\n'
 head_line() {

@@ -10,41 +10,9 @@ set -euo pipefail
 name=W4
 # shellcheck source=perf/onemap.sh
 . "$(dirname "${BASH_SOURCE[0]}")/onemap.sh"
-build=$here/build/release players=3000 seconds=60 walk=uniform
-[[ ${1:--} == -* ]] || {
-	build=$1
-	shift
-}
-while (($#)); do
-	case $1 in
-	--players | --seconds)
-		[[ ${2:-} =~ ^[1-9][0-9]{0,5}$ ]] || {
-			say "$1 takes a number"
-			exit 2
-		}
-		printf -v "${1#--}" %s "$2"
-		shift
-		;;
-	--walk)
-		[[ ${2:-} =~ ^(uniform|crowd|game)$ ]] || {
-			say "--walk takes uniform, crowd or game"
-			exit 2
-		}
-		walk=$2
-		shift
-		;;
-	--help)
-		sed -n '2,/^set /s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
-		exit 0
-		;;
-	*)
-		say "there is no option $1; see --help"
-		exit 2
-		;;
-	esac
-	shift
-done
-build=$(realpath "$build")
+players=3000 seconds=60 walk=uniform
+onemap_options "players seconds" "$@"
+((players && seconds)) || onemap_usage "no players, or no seconds"
 
 us() { quantile simulation_input_wait_seconds "$@" | awk '{ printf "%.1f\n", $1 * 1e6 }'; }
 part() {

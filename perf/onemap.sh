@@ -1,5 +1,6 @@
 # onemap.sh: what W3 and W4 share: a real server with private Redis and PostgreSQL on one CPU's lcore, over memif, and
 # players with signed tickets from a generator. Sourced by bash scripts after `set -euo pipefail` and `name=…`:
+#   onemap_options NUMBERS ARGUMENTS...  what the script was called with
 #   onemap_begin BUILD_FOLDER   services, key, memory; all is removed when the script ends
 #   onemap_tickets COUNT        makes the login tickets (once; a ticket is good for one login, so each run makes its own)
 #   onemap_run PLAYERS SECONDS uniform|crowd|game  one server, one generator; 1 when not all came in or were heard to
@@ -22,6 +23,44 @@ say() { echo "$name: $*" >&2; }
 # What goes on, with minutes and seconds since the script began.
 progress() { printf '%s: %02d:%02d %s\n' "$name" $((SECONDS / 60)) $((SECONDS % 60)) "$*" >&2; }
 every=15
+
+# onemap_options NUMBERS ARGUMENTS...: the build's folder, if it comes first, into $build; --NAME N into $NAME, for each NAME
+# of the words NUMBERS; --walk HOW into $walk; --help prints the script's head. What else there is, onemap_option takes:
+# a function of the script, if it has more, which gets the words that are left and sets $taken to how many were its.
+onemap_options() {
+	local numbers=" $1 " taken
+	shift
+	build=$here/build/release
+	[[ ${1:--} == -* ]] || {
+		build=$1
+		shift
+	}
+	while (($#)); do
+		taken=0
+		! declare -F onemap_option >/dev/null || onemap_option "$@"
+		if ((taken)); then
+			shift $taken
+		elif [[ $1 == --help ]]; then
+			sed -n '2,/^set /s/^# \{0,1\}//p' "$0"
+			exit 0
+		elif [[ $1 == --walk ]]; then
+			[[ ${2:-} =~ ^(uniform|crowd|game)$ ]] || onemap_usage "--walk takes uniform, crowd or game"
+			walk=$2
+			shift 2
+		elif [[ $1 == --* && $numbers == *" ${1#--} "* ]]; then
+			[[ ${2:-} =~ ^[0-9]{1,6}$ ]] || onemap_usage "$1 takes a number"
+			printf -v "${1#--}" %s "$2"
+			shift 2
+		else
+			onemap_usage "there is no option $1; see --help"
+		fi
+	done
+	build=$(realpath "$build")
+}
+onemap_usage() {
+	say "$*"
+	exit 2
+}
 
 # CPUs: the server's lcores first, the last for the generator. With two there is one for all of the server's hot
 # work, and the other is the generator's, which shares it with control threads and databases; with more they are apart.

@@ -38,16 +38,21 @@ struct rig {
 	struct msg popped[2 * MSG_SLOTS_MAX]; /* the last order */
 };
 
-static void write_tokens(const char *text, mode_t mode)
+static void write_bytes(const char *text, size_t bytes, mode_t mode)
 {
 	FILE *file;
 
 	unlink(tokens);
 	file = fopen(tokens, "w");
 	assert_non_null(file);
-	fputs(text, file);
+	assert_int_equal(fwrite(text, 1, bytes, file), bytes);
 	fclose(file);
 	assert_int_equal(chmod(tokens, mode), 0);
+}
+
+static void write_tokens(const char *text, mode_t mode)
+{
+	write_bytes(text, strlen(text), mode);
 }
 
 static void start(struct rig *rig)
@@ -152,6 +157,7 @@ static void refused(
 
 static void only_tokens_of_the_file(void **state)
 {
+	static const char cut[] = "anna read " TOKEN_A "\n\0bob read short\n";
 	static const char *const bad_lines[] = {"anna\n", "anna read\n", "anna read short\n",
 		"anna " TOKEN_A "\n", "anna " TOKEN_A " read\n", "anna owner " TOKEN_A "\n",
 		"anna Read " TOKEN_A "\n", "anna read " TOKEN_A " more\n",
@@ -181,6 +187,8 @@ static void only_tokens_of_the_file(void **state)
 		write_tokens(text, 0600);
 		refused(&rig, TOKEN_B, "player\n1\n", 401, "not NAME ROLE TOKEN");
 	}
+	write_bytes(cut, sizeof(cut) - 1, 0600); /* what stands behind would not be read */
+	refused(&rig, TOKEN_A, "player\n1\n", 401, "not NAME ROLE TOKEN");
 	write_tokens("# operators\n\nanna read " TOKEN_A "\n bob\toperate " TOKEN_B
 		     " \r\nanna admin " TOKEN_C,
 		0600);
