@@ -142,7 +142,7 @@ search_time() { ((SECONDS + beside + probe + behind <= minutes * 60)); }
 probe_walk() { try "$2" "$probe" "$1"; }
 cut_short() { ((!search_cut)) || say "the search ($1) ended before it was done: --minutes $minutes"; }
 
-onemap_undo() { stock_limits down; }
+onemap_undo() { buffers_restore "$dir"; }
 
 onemap_begin "$build"
 onemap_head
@@ -196,7 +196,7 @@ if ((crowd)) && ! try "$crowd" "$probe" crowd && [[ ! -s $dir/after ]]; then
 fi
 stock_best=0
 if ((stock)); then
-	stock_limits up
+	buffers_raise "$dir"
 	behind=0
 	search "$stock" "$limit" try_stock
 	cut_short stock

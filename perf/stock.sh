@@ -3,24 +3,6 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034,SC2154 # the caller's
 
-# stock_limits up|down: socket buffers of 16 MiB may be had, and what was before.
-stock_limits() {
-	local limit file was
-	for limit in rmem_max wmem_max; do
-		file=/proc/sys/net/core/$limit
-		was=$(cat $file)
-		if [[ $1 == up ]]; then
-			((was >= 16777216)) || {
-				echo "$was" >"$dir/$limit"
-				echo 16777216 >$file
-			}
-		elif [[ -s $dir/$limit ]]; then
-			cat "$dir/$limit" >$file
-			rm "$dir/$limit"
-		fi
-	done
-}
-
 stock_start() {
 	local n=$1
 	: >"$dir/stock.log"

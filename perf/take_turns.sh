@@ -11,14 +11,10 @@ name=$1 mode=$2 stock_target=$3 testpmd_target=$4
 . "$(dirname "${BASH_SOURCE[0]}")/turns.sh"
 build=$(realpath "${5:-$here/build/release}")
 shift $(($# < 5 ? $# : 5))
-declare -A limits=() # of the kernel, as they were
 
 turns_undo() {
-	local limit
 	wire_down "$id" "$id" || true
-	for limit in "${!limits[@]}"; do
-		echo "${limits[$limit]}" >"/proc/sys/net/core/$limit"
-	done
+	buffers_restore "$dir"
 }
 
 ((EUID == 0)) || {
@@ -37,13 +33,7 @@ turns_begin "$build" $(($(test "$testpmd_target" = - && echo 2 || echo 4))) \
 wire_up "$id" "$id" "${id}c"
 # shellcheck disable=SC2154 # wire.sh has it
 ip address add "$wire_server_ip/24" dev "$id"
-for limit in rmem_max wmem_max; do
-	file=/proc/sys/net/core/$limit
-	was=$(cat $file)
-	((was >= 16777216)) && continue
-	limits[$limit]=$was
-	echo 16777216 >$file
-done
+buffers_raise "$dir"
 
 options="--clients 1000 --bytes 40 --window 1000 --interactive"
 

@@ -1,5 +1,5 @@
 # wire.sh: the everyday wire, a veth pair whose client end lives in a network namespace of its own,
-# and hugepages on loan. Needs root. Sourced by tools/stage.sh.
+# socket buffers and hugepages on loan. Needs root. Sourced by tools/stage.sh.
 #
 # Clients enter with nsenter and not with ip netns exec or ip -n, which need a / that is a mount point:
 # a chroot has none.
@@ -51,6 +51,26 @@ wire_down() {
 		done
 		ip netns delete "$ns"
 	fi
+}
+
+# buffers_raise DIR: kernel sockets may have buffers of 16 MiB; what was before is noted in DIR.
+buffers_raise() {
+	local limit file was
+	for limit in rmem_max wmem_max; do
+		file=/proc/sys/net/core/$limit
+		was=$(<"$file")
+		((was >= 16777216)) || { echo "$was" >"$1/$limit" && echo 16777216 >"$file"; } || return 1
+	done
+}
+
+# buffers_restore DIR: what buffers_raise noted; nothing noted is fine.
+buffers_restore() {
+	local limit
+	for limit in rmem_max wmem_max; do
+		[[ -s $1/$limit ]] || continue
+		cat "$1/$limit" >"/proc/sys/net/core/$limit"
+		rm "$1/$limit"
+	done
 }
 
 huge_pages=/sys/kernel/mm/hugepages/hugepages-2048kB
