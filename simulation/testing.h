@@ -43,6 +43,7 @@ struct test_client {
 	uint32_t input_sequence, input_waiting, updates, update_bytes_largest, view_bytes_largest;
 	uint32_t view_sequence, view_count, view_tick;
 	uint32_t gaps;  /* of ViewChange.sequence; must stay 0 */
+	uint32_t early; /* ViewChanges before Joined, since the join was asked for */
 	uint32_t wrong; /* enters of known ids without looks, leaves of unknown ones */
 	uint32_t dialogues;
 	uint32_t blows;   /* CombatEvent, in view or of oneself */

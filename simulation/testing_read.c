@@ -60,6 +60,7 @@ static void read_view(struct test_client *c, const uint8_t *bytes, uint32_t coun
 	assert_non_null(change);
 	if (count + 1 > c->view_bytes_largest)
 		c->view_bytes_largest = count + 1;
+	c->early += !c->joins;
 	assert_int_equal(change->stay, c->stay);
 	c->gaps += change->sequence != c->view_sequence + 1;
 	c->gaps += change->tick == c->view_tick; /* at most one a tick */

@@ -246,6 +246,63 @@ static void late_looks_leave_no_ghost(void **state)
 	}
 }
 
+/* Time passes, and nothing reaches a client. */
+static void pass(struct test_shard *t, uint32_t ms)
+{
+	test_run_holding(t, ms);
+	test_read_world(t);
+	test_read_control(t);
+}
+
+/* The ring of one client's worker is full, the other's is not. Joined is the first that it hears,
+ * however long that waits; and while it cannot be told that somebody has gone, nobody else is put
+ * in that one's place, of whom it would believe that it is still the same. */
+static void who_cannot_be_told_takes_nobody_for_another(void **state)
+{
+	const struct sim_map *m;
+	const struct test_client *c;
+	struct test_shard t;
+	uint32_t known;
+
+	(void)state;
+	test_init(&t, WIDTH_M, 4); /* 68 slots */
+	t.workers = 2;
+	test_start(&t, 1);
+	m = t.shard->maps[0];
+	c = &t.clients[1];
+	test_join(&t, 0, true, 50000, 50000);
+	test_run(&t, 200);
+	test_fill(t.links.to_dataplane[1]);
+	test_join(&t, 1, true, 51000, 50000);
+	pass(&t, 500);
+	test_empty(t.links.to_dataplane[1]);
+	test_run(&t, 500);
+	assert_int_equal(c->joins, 1);
+	assert_int_equal(c->early, 0);
+	assert_int_equal(c->view_count, 1);
+
+	known = test_slot_of(m, 0);
+	test_fill(t.links.to_dataplane[1]);
+	test_click(&t, 1, 999); /* an answer waits for room, and so does all that comes after */
+	pass(&t, 100);
+	for (uint32_t n = 0; n < 2 * m->player_slots; n++) {
+		test_gone(&t, 0);
+		pass(&t, 120);
+		test_join(&t, 0, true, 50000, 50000);
+		pass(&t, 120);
+		assert_int_not_equal(test_slot_of(m, 0), known);
+		assert_int_equal(m->entities[known].known_by, 1);
+	}
+	test_empty(t.links.to_dataplane[0]);
+	test_empty(t.links.to_dataplane[1]);
+	test_run(&t, 500);
+	assert_int_equal(m->entities[known].known_by, 0);
+	assert_int_equal(c->view_count, 1);
+	assert_true(c->knows[m->entities[test_slot_of(m, 0)].wire_id]);
+	assert_int_equal(c->gaps + c->wrong, 0);
+	test_end(&t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -253,6 +310,7 @@ int main(void)
 		cmocka_unit_test(repeats_then_refreshes),
 		cmocka_unit_test(views_are_right),
 		cmocka_unit_test(late_looks_leave_no_ghost),
+		cmocka_unit_test(who_cannot_be_told_takes_nobody_for_another),
 	};
 
 	return cmocka_run_group_tests_name("view", tests, NULL, NULL);
