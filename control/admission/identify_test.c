@@ -61,7 +61,7 @@ static void test_return(void **state)
 	assert_int_equal(asked_count, 0);
 	assert_int_equal(counted(ADM_C_PASSES_GOOD), 1);
 	session = last('c', 0)->session;
-	assert_true(adm_claimed(adm, session, ADM_CLAIM_OURS, now_ns));
+	claimed(session, ADM_CLAIM_OURS);
 	load = loading();
 	assert_int_equal(load.session, session);
 	assert_int_equal(load.account_id, 11);
@@ -99,7 +99,7 @@ static void test_refused(void **state)
 	/* Older than a login that only the world knows of. */
 	come_with_pass(peer_of(3), pass, bytes);
 	other = last('c', 0)->session;
-	assert_true(adm_claimed(adm, other, ADM_CLAIM_OURS, now_ns));
+	claimed(other, ADM_CLAIM_OURS);
 	loaded_as(other, MSG_LOAD_NEWER, "");
 	expect_refused(peer_of(3), SW_REASON_PASS_REFUSED, false);
 	assert_int_equal(counted(ADM_C_REFUSED_PASS_STALE), 1);
@@ -118,7 +118,7 @@ static void test_refused(void **state)
 		peer_of(5), &(struct brings){.pass = pass, .pass_bytes = bytes, .ticket = &ticket});
 	assert_int_equal(counted(ADM_C_PASS_FORGED), 2);
 	session = last('c', 0)->session;
-	assert_true(adm_claimed(adm, session, ADM_CLAIM_OURS, now_ns));
+	claimed(session, ADM_CLAIM_OURS);
 	load = loading();
 	assert_int_equal(load.session, session);
 	assert_int_equal(load.epoch_max, 0);
@@ -181,7 +181,7 @@ static void test_takeover(void **state)
 	assert_true(pass_of(peer_of(1), pass, &bytes));
 	come_with_pass(peer_of(2), pass, bytes);
 	second = last('c', 0)->session;
-	assert_true(adm_claimed(adm, second, ADM_CLAIM_OURS, now_ns));
+	claimed(second, ADM_CLAIM_OURS);
 	assert_int_equal(counted(ADM_C_TAKEOVERS), 1);
 	shard_says(0, MSG_PLAYER_LEFT, first, 0);
 	assert_int_equal(loading().session, second);
@@ -206,8 +206,8 @@ static void test_takeover(void **state)
 	third = last('c', 0)->session;
 	connected(peer_of(6));
 	hello(peer_of(6), 11, 22);
-	assert_true(adm_claimed(adm, last('c', 0)->session, ADM_CLAIM_OURS, now_ns));
-	assert_true(adm_claimed(adm, third, ADM_CLAIM_OURS, now_ns));
+	claimed(last('c', 0)->session, ADM_CLAIM_OURS);
+	claimed(third, ADM_CLAIM_OURS);
 	expect_refused(peer_of(5), SW_REASON_PASS_REFUSED, false);
 	assert_int_equal(counted(ADM_C_REFUSED_PASS_STALE), 3);
 	gone(peer_of(1));
@@ -262,7 +262,7 @@ static void test_given_with_refusal(void **state)
 	expect_refused(peer_of(1), SW_REASON_MAP_UNAVAILABLE, true);
 	assert_true(pass_of(peer_of(1), pass, &bytes));
 	come_with_pass(peer_of(2), pass, bytes);
-	assert_true(adm_claimed(adm, last('c', 0)->session, ADM_CLAIM_OURS, now_ns));
+	claimed(last('c', 0)->session, ADM_CLAIM_OURS);
 	assert_int_equal(loading().epoch_max, 5);
 	gone(peer_of(1));
 	gone(peer_of(2));
