@@ -150,7 +150,7 @@
 	X("maps[].start_players", maps[0].start_players, INTEGER, 2, 64, "10", "battle: how many players begin at once.") \
 	X("maps[].start_wait", maps[0].start_wait_s, DURATION_S, 1, 3600, "60s", "battle: fewer, but two at least, begin after this time.") \
 	X("maps[].countdown", maps[0].countdown_s, DURATION_S, 1, 60, "5s", "battle: how long all stand still before the fight.") \
-	X("maps[].friendly_fire", maps[0].friendly_fire, SWITCH, 0, 0, "off", "Where players may attack players: whether members of one party may, too.") \
+	X("maps[].friendly_fire", maps[0].friendly_fire, SWITCH, 0, 0, "off", "Where players may attack players: whether members of one party may, too. In a battle they may in any case.") \
 	X("maps[].script", maps[0].script, PATH_INSIDE, 0, CONFIG_PATH_BYTES - 1, "", "Lua file of the map, inside simulation.content; empty for none.") \
 	\
 	X("admission.players_max", admission.players_max, INTEGER, 1, 1000000, "4000", "Players on this node.") \

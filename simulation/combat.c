@@ -90,8 +90,8 @@ static bool may_be_attacked(const struct sim_map *m, uint32_t slot, uint32_t tar
 	if (target == slot)
 		return false;
 	if (sim_is_player(m, target))
-		return m->match.pvp &&
-		       (m->config.friendly_fire || !sim_party_same(m, slot, target));
+		return m->match.pvp && (m->match.alone || m->config.friendly_fire ||
+					       !sim_party_same(m, slot, target));
 	return sim_is_monster(m, target);
 }
 

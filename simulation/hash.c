@@ -144,7 +144,8 @@ static uint64_t hash_match(uint64_t h, const struct sim_map *m)
 	const uint8_t *state = m->match.state;
 
 	h = mix(h, m->match.serial);
-	h = mix(h, (uint64_t)m->match.hold << 2 | (uint64_t)m->match.pvp << 1 | m->match.mortal);
+	h = mix(h, (uint64_t)m->match.alone << 3 | (uint64_t)m->match.hold << 2 |
+			   (uint64_t)m->match.pvp << 1 | m->match.mortal);
 	for (uint32_t i = 0; i < m->match.rule->state_bytes; i++)
 		h = mix(h, state[i]);
 	for (uint32_t i = 0; i < m->match.result_count; i++)

@@ -400,6 +400,7 @@ struct sim_match {
 	bool locked, closing, ending;
 	bool over;                  /* ended, and nobody is left: to be retired */
 	bool pvp;                   /* the rule's: players may attack players, and none trades */
+	bool alone;                 /* the rule's: each for itself, a party protects nobody */
 	bool hold;                  /* the rule's: nobody moves, strikes or trades */
 	bool mortal;                /* the rule's: the dead stay dead, and nobody mends */
 	struct sim_result *results; /* [rule->players_max] */

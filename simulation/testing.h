@@ -196,8 +196,8 @@ void test_trade_cancel(struct test_shard *t, uint32_t client);
 struct test_party {
 	uint64_t party, version;
 	uint32_t leader, change;
-	uint32_t members[8], member_count;
-	uint32_t targets[8], target_count;
+	uint32_t members[10], member_count;
+	uint32_t targets[10], target_count;
 };
 void test_party_say(struct test_shard *t, const struct test_party *said);
 /* A client's PartyRequest; name may be "". */

@@ -4,10 +4,10 @@
  *              a room that was empty for empty_time, or in which one waited for match_time, ends
  *   countdown  nobody moves or strikes, the doors are locked; back to waiting if fewer than two
  *              stay
- *   fight      the doors are closed. Players may strike each other. The stages of battle.yaml
- *              come at their times: the zone shrinks around the middle of the map, whoever is
- *              outside of it loses health each second, cards are offered. Who dies or leaves has
- *              fallen.
+ *   fight      the doors are closed. Players may strike each other, members of one party as well.
+ *              The stages of battle.yaml come at their times: the zone shrinks around the middle of
+ *              the map, whoever is outside of it loses health each second, cards are offered. Who
+ *              dies or leaves has fallen.
  *   over       the results are told and kept; after BATTLE_SHOW_S everybody goes home
  *
  * From the countdown on nobody trades: what one owns when it begins is what one fights with, and
@@ -162,7 +162,8 @@ static void enter(struct sim_map *m, struct battle *b, uint32_t phase)
 	b->phase_ms = sim_match_ms(m);
 	b->tell = 1;
 	m->match.hold = phase == SW__MATCH_PHASE__COUNTDOWN || phase == SW__MATCH_PHASE__OVER;
-	m->match.pvp = m->match.mortal = phase == SW__MATCH_PHASE__FIGHT;
+	/* One stands in the end: of members of one party, too. */
+	m->match.alone = m->match.pvp = m->match.mortal = phase == SW__MATCH_PHASE__FIGHT;
 	/* Over: the dead stay dead, too. */
 	m->match.mortal |= phase == SW__MATCH_PHASE__OVER;
 }

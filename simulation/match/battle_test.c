@@ -1,8 +1,9 @@
 /* Proves the rule battle: when it begins and what nobody may do before; that nobody trades in it;
  * that the zone shrinks by its stages and hurts who is outside, and nobody else; cards chosen,
  * late, invalid and given; places of those who fall, leave, or stand at the end, and a draw; that
- * each result is asked to be kept once, again when it could not be, and for a bounded time; that
- * the room ends; and that one seed and log give one state. */
+ * members of one party fight it out among them; that each result is asked to be kept once, again
+ * when it could not be, and for a bounded time; that the room ends; and that one seed and log give
+ * one state. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,6 +17,7 @@
 #include "simulation/counters.h"
 #include "simulation/instance.h"
 #include "simulation/match/match.h"
+#include "simulation/party.h"
 #include "simulation/testing.h"
 
 #define ROOM   instance_id(1, 1)
@@ -35,6 +37,7 @@ static void start(struct rig *r, uint32_t start_players)
 
 	test_init(&r->t, 200, 10);
 	strcpy(r->t.config.simulation.content, folder);
+	r->t.config.party.members_max = 10;
 	r->t.config.map_count = 2;
 	r->t.config.maps[0].instances_max = 1;
 	r->t.config.maps[1] = (struct config_map){.name = "arena",
@@ -434,6 +437,55 @@ static void the_end_by_time_is_ranked(void **state)
 	}
 }
 
+/* Ten of one party, where friends do not hurt each other, and no zone that would: nothing but their
+ * blows ends it before the time is up. */
+static void a_party_fights_it_out(void **state)
+{
+	struct test_party party = {.party = 9, .version = 100, .member_count = 10, .target_count = 10};
+	uint32_t winners = 0, places = 0;
+	struct test_client *c;
+	struct rig r;
+
+	(void)state;
+	test_write(folder, "battle.yaml", "battle: []\n");
+	start(&r, 10);
+	for (uint32_t i = 0; i < 10; i++) {
+		come(&r, i, MIDDLE + (int32_t)i * 100, MIDDLE);
+		party.members[i] = party.targets[i] = i;
+	}
+	c = r.t.clients;
+	test_party_say(&r.t, &party);
+	test_run(&r.t, 150);
+	assert_true(sim_party_same(r.m, slot_of(&r, 0), slot_of(&r, 9)));
+	assert_int_equal(r.m->config.friendly_fire, 0);
+	run_to(&r, SW__MATCH_PHASE__FIGHT);
+	for (uint32_t i = 0; i < 10; i++)
+		sim_hurt(r.m, SIM_NONE, slot_of(&r, i), 85);
+	for (uint32_t beat = 0; beat < 150 && c[0].match_phase == SW__MATCH_PHASE__FIGHT; beat++) {
+		uint32_t prey = 9;
+
+		while (prey && !health(&r, prey))
+			prey--;
+		for (uint32_t i = 0; i < prey; i++)
+			test_attack(&r.t, i, c[prey].actor_id);
+		test_attack(&r.t, prey, c[prey ? prey - 1 : 0].actor_id);
+		test_run(&r.t, 67);
+	}
+	assert_int_equal(c[0].match_phase, SW__MATCH_PHASE__OVER);
+	assert_false(c[0].draw);
+	assert_int_equal(c[0].ranked, 10);
+	for (uint32_t i = 0; i < 10; i++) {
+		winners += c[i].place == 1;
+		places += c[i].place;
+		assert_int_equal(health(&r, i) > 0, c[i].place == 1);
+	}
+	assert_int_equal(winners, 1);
+	assert_true(places <= 55); /* who fall in one tick share the better place */
+	test_run(&r.t, 500);
+	assert_int_equal(r.t.place_count, 10);
+	end(&r);
+}
+
 static void results_are_kept_or_given_up(void **state)
 {
 	struct rig r;
@@ -561,6 +613,7 @@ int main(void)
 		cmocka_unit_test_setup(cards_are_chosen_or_given, with_stages),
 		cmocka_unit_test_setup(who_leaves_has_fallen, with_stages),
 		cmocka_unit_test_setup(the_end_by_time_is_ranked, with_stages),
+		cmocka_unit_test(a_party_fights_it_out),
 		cmocka_unit_test_setup(results_are_kept_or_given_up, with_stages),
 		cmocka_unit_test_setup(one_seed_and_log_give_one_state, with_stages),
 		cmocka_unit_test(a_room_too_large_stops_the_start),

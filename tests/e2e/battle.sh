@@ -61,5 +61,7 @@ for _ in {1..20}; do
 	sleep 0.2
 done
 [[ $rows == "$kept" ]] || die "the database has $rows results, the server counted $kept"
+odd=$(services_sql "$stage_dir" stormweir "SELECT count(*) FROM (SELECT FROM match_result GROUP BY match_id HAVING min(place) <> 1 OR max(place) > count(*)) m")
+[[ $odd == 0 ]] || die "$odd matches have no first place, or places that nobody could have"
 stage_server_stop || die "the server did not stop in order"
 e2e_passed
