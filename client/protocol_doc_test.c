@@ -288,7 +288,7 @@ static void enums_agree(void **state)
 		{&sw__party_act__descriptor, "### PartyRequest", 5},
 		{&sw__party_result__descriptor, "### PartyAnswer", 3},
 		{&sw__party_change__descriptor, "### PartyState", 6},
-		{&sw__quest_phase__descriptor, "### Quest", 9},
+		{&sw__quest_phase__descriptor, "### Quest", 10},
 		{&sw__queue_state__descriptor, "### Queued", 4},
 		{&sw__match_phase__descriptor, "### MatchState", 10}};
 

@@ -251,6 +251,7 @@ static enum swc_refusal take_quests(
 			.pending = quest->pending,
 			.need = quest->need,
 			.item = quest->item,
+			.again_s = quest->again_s,
 			.title = quest->title,
 			.text = quest->text};
 	}

@@ -269,6 +269,7 @@ struct swc_quest {
 	uint32_t count;   /* kept */
 	uint32_t pending; /* not kept yet */
 	uint32_t need, item;
+	uint32_t again_s; /* of one that is done: then it counts as NONE again; 0: never */
 	const char *title, *text;
 };
 

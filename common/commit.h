@@ -133,6 +133,7 @@ struct msg_slot {
 
 struct msg_quest {
 	uint32_t quest, state; /* state 1..COMMIT_STATE_MAX */
+	uint32_t age_s;        /* since it came from state 0, in whole seconds that have passed */
 };
 
 #define MSG_DETAIL_BYTES_MAX                                                                       \

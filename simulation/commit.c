@@ -356,6 +356,10 @@ static void done(struct sim_map *m, const struct sim_commit_share *share)
 
 		if (op->who != share->who)
 			continue;
+		/* A quest's row that is made anew: where it stands says the second operation. */
+		if (op->kind == COMMIT_QUEST && i + 1 < share->op_count &&
+			op[1].kind == COMMIT_QUEST && op[1].item == op->item)
+			continue;
 		apply(m, player, op);
 		if (op->kind != COMMIT_QUEST) /* that says itself what to tell */
 			p->tell |= op->kind == COMMIT_SLOT ? SIM_TELL_BAG : SIM_TELL_STATUS;

@@ -93,9 +93,10 @@ static uint64_t hash_fights(uint64_t h, const struct sim_map *m, uint32_t part, 
 			const struct sim_quest_now *now = sim_quest_now(m, slot, q);
 
 			if (now->state || now->busy)
-				h = mix(h, (uint64_t)q << 48 | (uint64_t)now->state << 32 |
-						   (uint64_t)now->due << 16 |
-						   (uint64_t)now->due_step << 1 | now->busy);
+				h = mix(mix(h, (uint64_t)q << 48 | (uint64_t)now->state << 32 |
+							(uint64_t)now->due << 16 |
+							(uint64_t)now->due_step << 1 | now->busy),
+					now->again_beat);
 		}
 		h = mix(h, (uint64_t)m->bags[slot].commits << 32 | m->bags[slot].loads);
 		for (uint32_t i = 0; i < COMMIT_SLOTS_MAX; i++)

@@ -112,13 +112,20 @@ static enum script_kept give(struct plan *plan, uint32_t number, uint64_t count)
 
 /* ---- quests ---- */
 
-static enum script_kept set_quest(struct plan *plan, uint32_t quest, uint32_t from, uint32_t to)
+static enum script_kept set_quest(struct plan *plan, uint32_t index, uint32_t from, uint32_t to)
 {
-	uint32_t number = plan->m->game->quests[quest].number;
+	const struct sim_quest *quest = &plan->m->game->quests[index];
+	uint32_t number = quest->number;
 
 	for (uint32_t i = 0; i < plan->op_count; i++)
 		if (plan->op[i].kind == COMMIT_QUEST && plan->op[i].item == number)
 			return SCRIPT_KEPT_QUEST_STATE; /* twice in one handler */
+	/* Its row is made anew, and says from now on when it was done. */
+	if (to == SIM_QUEST_DONE && quest->again_s) {
+		add(plan, (struct commit_op){
+				  .kind = COMMIT_QUEST, .slot = (uint16_t)from, .item = number});
+		from = 0;
+	}
 	add(plan, (struct commit_op){.kind = COMMIT_QUEST,
 			  .slot = (uint16_t)from,
 			  .item = number,
@@ -136,15 +143,16 @@ static enum script_kept begin_quest(struct plan *plan, uint32_t index)
 
 	if (now->busy)
 		return SCRIPT_KEPT_BUSY;
-	if (now->state)
-		return SCRIPT_KEPT_QUEST_STATE;
+	if (!sim_quest_is_new(m, plan->player, index))
+		return sim_quest_is_done(now->state) && quest->again_s ? SCRIPT_KEPT_QUEST_WAIT
+								       : SCRIPT_KEPT_QUEST_STATE;
 	if (!sim_quest_may_begin(m, plan->player, quest))
 		return SCRIPT_KEPT_QUEST_BEFORE;
 	if (m->quest_logs[plan->player].count + plan->begun >= SIM_QUESTS_OPEN)
 		return SCRIPT_KEPT_QUESTS_FULL;
 	plan->begun++;
-	kept = set_quest(
-		plan, index, 0, sim_quest_state(sim_quest_first(m->game, quest)->number, 0));
+	kept = set_quest(plan, index, now->state,
+		sim_quest_state(sim_quest_first(m->game, quest)->number, 0));
 	if (kept == SCRIPT_KEPT_OK && quest->gives_item)
 		kept = give(plan, quest->gives_item, quest->gives_count);
 	return kept;
@@ -290,12 +298,15 @@ void sim_keep_quest(
 	*out = (struct script_quest){.phase = SCRIPT_QUEST_UNKNOWN};
 	if (m->players_table[player].detail != SIM_DETAIL_READY)
 		return;
-	if (!now->state)
+	if (sim_quest_is_new(m, player, quest)) {
 		out->phase = sim_quest_may_begin(m, player, &m->game->quests[quest])
 				     ? SCRIPT_QUEST_NEW
 				     : SCRIPT_QUEST_LOCKED;
-	else if (sim_quest_is_done(now->state))
+	} else if (sim_quest_is_done(now->state)) {
 		out->phase = SCRIPT_QUEST_DONE;
+		if (m->game->quests[quest].again_s)
+			out->wait_s = sim_quest_wait_s(m, player, quest);
+	}
 	if (!sim_quest_is_open(now->state))
 		return;
 	out->phase = SCRIPT_QUEST_OPEN;

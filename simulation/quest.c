@@ -59,16 +59,30 @@ static void forget_due(struct sim_quest_now *now)
 		now->due = 0;
 }
 
+/* A beat that is not 0. */
+static uint32_t beat_after(const struct sim_map *m, uint32_t seconds)
+{
+	uint32_t beat = m->beat + seconds * m->config.tick_hz;
+
+	return beat ? beat : 1;
+}
+
 void sim_quests_load(
 	struct sim_map *m, uint32_t player, const struct msg_quest *quests, uint32_t count)
 {
-	for (uint32_t q = 0; q < m->game->quest_count; q++)
+	for (uint32_t q = 0; q < m->game->quest_count; q++) {
 		sim_quest_now(m, player, q)->state = 0;
+		sim_quest_now(m, player, q)->again_beat = 0;
+	}
 	for (uint32_t i = 0; i < count; i++) {
 		uint32_t q = sim_quest_of(m->game, quests[i].quest);
 
-		if (q != UINT32_MAX && quests[i].state <= COMMIT_STATE_MAX)
-			sim_quest_now(m, player, q)->state = (uint16_t)quests[i].state;
+		if (q == UINT32_MAX || quests[i].state > COMMIT_STATE_MAX)
+			continue;
+		sim_quest_now(m, player, q)->state = (uint16_t)quests[i].state;
+		if (sim_quest_is_done(quests[i].state) && quests[i].age_s < quest_of(m, q)->again_s)
+			sim_quest_now(m, player, q)->again_beat =
+				beat_after(m, quest_of(m, q)->again_s - quests[i].age_s);
 	}
 	for (uint32_t q = 0; q < m->game->quest_count; q++)
 		forget_due(sim_quest_now(m, player, q));
@@ -238,18 +252,40 @@ void sim_quest_apply(struct sim_map *m, uint32_t player, const struct commit_op 
 	if (!now)
 		return;
 	sim_count(m->shard,
-		!now->state                               ? SIM_QUESTS_BEGUN
-		: !op->amount                             ? SIM_QUESTS_ABANDONED
-		: sim_quest_is_done((uint32_t)op->amount) ? SIM_QUESTS_DONE
-							  : SIM_QUEST_PROGRESS,
+		!op->amount                                    ? SIM_QUESTS_ABANDONED
+		: sim_quest_is_done((uint32_t)op->amount)      ? SIM_QUESTS_DONE
+		: !now->state || sim_quest_is_done(now->state) ? SIM_QUESTS_BEGUN
+							       : SIM_QUEST_PROGRESS,
 		1);
 	now->state = (uint16_t)op->amount;
+	now->again_beat = sim_quest_is_done(now->state) && quest_of(m, quest)->again_s
+				  ? beat_after(m, quest_of(m, quest)->again_s)
+				  : 0;
 	forget_due(now);
 	list_open(m, player);
 	changed(m, player, quest);
 }
 
 /* ---- what a player may ---- */
+
+uint32_t sim_quest_wait_s(const struct sim_map *m, uint32_t player, uint32_t quest)
+{
+	const struct sim_quest_now *now = sim_quest_now(m, player, quest);
+	int32_t left = (int32_t)(now->again_beat - m->beat);
+
+	if (!quest_of(m, quest)->again_s)
+		return UINT32_MAX;
+	if (!now->again_beat || left <= 0)
+		return 0;
+	return ((uint32_t)left + m->config.tick_hz - 1) / m->config.tick_hz;
+}
+
+bool sim_quest_is_new(const struct sim_map *m, uint32_t player, uint32_t quest)
+{
+	uint32_t state = sim_quest_now(m, player, quest)->state;
+
+	return !state || (sim_quest_is_done(state) && !sim_quest_wait_s(m, player, quest));
+}
 
 bool sim_quest_may_begin(const struct sim_map *m, uint32_t player, const struct sim_quest *quest)
 {

@@ -57,6 +57,12 @@ void sim_quest_apply(struct sim_map *m, uint32_t player, const struct commit_op 
 /* Something of the bag has changed. */
 void sim_quests_look(struct sim_map *m, uint32_t player);
 
+/* Seconds until a quest that is done may be begun again: 0 now, UINT32_MAX never. */
+uint32_t sim_quest_wait_s(const struct sim_map *m, uint32_t player, uint32_t quest);
+
+/* Whether it is not begun, or done and to be begun again: as far as it goes, it may be. */
+bool sim_quest_is_new(const struct sim_map *m, uint32_t player, uint32_t quest);
+
 /* Whether level and other quests allow to begin it. */
 bool sim_quest_may_begin(const struct sim_map *m, uint32_t player, const struct sim_quest *quest);
 

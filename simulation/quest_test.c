@@ -2,7 +2,8 @@
  * together with the gold and experience of the same kill or not at all; a reward is given once,
  * whatever is clicked how often, whoever leaves, comes back or is taken over meanwhile; all durable
  * calls of a click's handler happen or none; what cannot be done is refused by name and changes
- * nothing; and what the database has of quests that this server does not know stays as it is. */
+ * nothing; what the database has of quests that this server does not know stays as it is; and a
+ * quest that comes again does so in its time. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,7 +27,7 @@
 #include "simulation/testing.h"
 
 enum { GEL = 1, PELT = 2, LETTER = 3, CAP = 20 };
-enum { LETTERS = 1, WOLVES = 2, ROUND = 3, LATER = 4 }; /* quests */
+enum { LETTERS = 1, WOLVES = 2, ROUND = 3, LATER = 4, DAILY = 5 }; /* quests */
 enum { OLD_STEP = 9 };
 
 #define STEP(step, count) sim_quest_state(step, count)
@@ -47,6 +48,8 @@ static const char quests_yaml[] =
 	"     {number: 2, text: Tell Tom., talk: Tom}, {number: 3, text: Tell Mara., talk: "
 	"Mara}]}\n"
 	"- {number: 4, name: later, title: Later, level: 9,\n"
+	"   steps: [{number: 1, text: Talk., talk: Mara}]}\n"
+	"- {number: 5, name: daily, title: Daily, gold: 7, again_s: 60,\n"
 	"   steps: [{number: 1, text: Talk., talk: Mara}]}\n";
 
 static const char script[] =
@@ -54,7 +57,7 @@ static const char script[] =
 	"tostring(why)) end\n"
 	/* Tom begins what one chooses. */
 	"npc { name = 'Tom', x = 52, y = 50, on_click = function(npc, player)\n"
-	"  local names = { 'letters', 'wolves', 'round', 'later' }\n"
+	"  local names = { 'letters', 'wolves', 'round', 'later', 'daily' }\n"
 	"  local n = npc:ask(player, 'Which?', names)\n"
 	"  if not n then npc:say(player, 'none') return end\n"
 	"  local quest = names[n]\n"
@@ -63,7 +66,7 @@ static const char script[] =
 	"  tell(npc, player, commit()) end }\n"
 	/* Mara takes back what is ready, and pays. */
 	"npc { name = 'Mara', x = 48, y = 50, on_click = function(npc, player)\n"
-	"  for _, quest in ipairs { 'letters', 'wolves', 'round', 'later' } do\n"
+	"  for _, quest in ipairs { 'letters', 'wolves', 'round', 'later', 'daily' } do\n"
 	"    if player:quest(quest) == 'open' then\n"
 	"      player:complete_quest(quest) tell(npc, player, commit()) return end end\n"
 	"  npc:say(player, 'nothing') end }\n"
@@ -328,6 +331,83 @@ static void a_kill_counts_for_the_party(void **state)
 	end(&t);
 }
 
+/* Runs until so many milliseconds have passed since the quest was done. */
+static void run_to(struct test_shard *t, uint32_t quest, uint32_t ms)
+{
+	uint64_t at_ns = t->owned[0].quest_ns[quest] + ms * 1000000ull;
+
+	assert_true(t->now_ns < at_ns);
+	test_run(t, (uint32_t)((at_ns - t->now_ns) / 1000000));
+}
+
+/* Begun, done, and again: not before its time, wherever the player has been meanwhile, and each
+ * time the reward comes once. */
+static void a_quest_comes_again(void **state)
+{
+	struct test_shard t;
+	struct test_client *c;
+	uint32_t commits;
+	uint64_t done_ns;
+
+	(void)state;
+	start(&t);
+	c = &t.clients[0];
+	choose(&t, DAILY);
+	assert_string_equal(c->dialogue, "true nil");
+	test_run(&t, 5000); /* what counts is when it is done */
+	click(&t, MARA);
+	assert_string_equal(c->dialogue, "true nil");
+	assert_int_equal(t.owned[0].quest[DAILY], SIM_QUEST_DONE);
+	assert_int_equal(t.owned[0].gold, 57);
+	assert_int_equal(c->quest_phase[DAILY], SW__QUEST_PHASE__QUEST_DONE);
+	assert_int_equal(c->quest_again_s[DAILY], 60);
+	done_ns = t.owned[0].quest_ns[DAILY];
+	commits = t.commits;
+	choose(&t, DAILY);
+	assert_string_equal(c->dialogue, "false quest_wait");
+	click(&t, MARA);
+	assert_string_equal(c->dialogue, "nothing");
+	/* who comes back has waited meanwhile */
+	run_to(&t, DAILY, 20000);
+	test_gone(&t, 0);
+	test_run(&t, 10000);
+	join(&t, 0);
+	assert_int_equal(c->quest_phase[DAILY], SW__QUEST_PHASE__QUEST_DONE);
+	assert_in_range(c->quest_again_s[DAILY], 28, 31);
+	run_to(&t, DAILY, 59500);
+	choose(&t, DAILY);
+	assert_string_equal(c->dialogue, "false quest_wait");
+	assert_int_equal(t.commits, commits); /* the database is not even asked */
+	assert_int_equal(test_counter(&t, SIM_QUESTS_BEGUN), 1);
+	/* its time has come */
+	run_to(&t, DAILY, 61100);
+	choose(&t, DAILY);
+	assert_string_equal(c->dialogue, "true nil");
+	assert_int_equal(t.owned[0].quest[DAILY], STEP(1, 0));
+	assert_int_equal(c->quest_phase[DAILY], SW__QUEST_PHASE__QUEST_OPEN);
+	assert_int_equal(t.owned[0].quest_ns[DAILY], done_ns);
+	click(&t, MARA);
+	assert_string_equal(c->dialogue, "true nil");
+	assert_int_equal(t.owned[0].gold, 64);
+	assert_true(t.owned[0].quest_ns[DAILY] > done_ns);
+	assert_int_equal(test_counter(&t, SIM_QUESTS_BEGUN), 2);
+	assert_int_equal(test_counter(&t, SIM_QUESTS_DONE), 2);
+	assert_int_equal(test_counter(&t, SIM_QUESTS_ABANDONED), 0);
+	/* for who comes after that time it is as if it had never been */
+	test_gone(&t, 0);
+	test_run(&t, 61000);
+	join(&t, 0);
+	assert_int_equal(c->quest_phase[DAILY], SW__QUEST_PHASE__QUEST_NONE);
+	choose(&t, DAILY);
+	assert_string_equal(c->dialogue, "true nil");
+	/* given up it is so */
+	test_abandon(&t, 0, DAILY);
+	test_run(&t, 200);
+	assert_int_equal(t.owned[0].quest[DAILY], 0);
+	assert_int_equal(t.owned[0].gold, 64);
+	end(&t);
+}
+
 static void things_are_seen_and_brought(void **state)
 {
 	struct test_shard t;
@@ -469,7 +549,7 @@ static void what_may_not_be_is_refused(void **state)
 	assert_int_equal(t.commits, 1);
 	/* answers: to a question that nobody asks, and beyond its choices */
 	click(&t, TOM);
-	test_answer(&t, 0, 5);
+	test_answer(&t, 0, 6);
 	test_run(&t, 100);
 	assert_int_equal(c->refused_reason, SW__ACTION_REFUSAL__NO_QUESTION);
 	test_answer(&t, 0, 0);
@@ -789,6 +869,7 @@ static void the_hash_sees_it(void **state)
 	CHANGES(now->due, 1);
 	CHANGES(now->due_step, 5);
 	CHANGES(now->busy, true);
+	CHANGES(now->again_beat, 5);
 	CHANGES(p->question, 77);
 	CHANGES(p->job, 78);
 	CHANGES(p->keeping, true);
@@ -801,6 +882,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_letter),
+		cmocka_unit_test(a_quest_comes_again),
 		cmocka_unit_test(kills_are_kept_with_their_gold),
 		cmocka_unit_test(a_kill_counts_for_the_party),
 		cmocka_unit_test(things_are_seen_and_brought),

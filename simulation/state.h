@@ -269,13 +269,14 @@ struct sim_commit {
 
 /* A quest of a player (quest.h). */
 struct sim_quest_now {
-	uint16_t state;   /* as the database has it; 0: not begun */
-	uint16_t due;     /* done since, and not kept yet */
-	uint16_t asked;   /* ... of that a commit is under way */
-	uint8_t due_step; /* the step that it was done for */
-	bool busy;        /* a commit of the quest is under way */
+	uint16_t state;      /* as the database has it; 0: not begun */
+	uint16_t due;        /* done since, and not kept yet */
+	uint16_t asked;      /* ... of that a commit is under way */
+	uint8_t due_step;    /* the step that it was done for */
+	bool busy;           /* a commit of the quest is under way */
+	uint32_t again_beat; /* of one that is done: not begun again until then; 0: it may be */
 };
-_Static_assert(sizeof(struct sim_quest_now) == 8, "players times quests of them");
+_Static_assert(sizeof(struct sim_quest_now) == 12, "players times quests of them");
 
 /* Which quests of a player are to be looked at; indexes in game->quests. */
 struct sim_quest_log {

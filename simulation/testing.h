@@ -72,6 +72,7 @@ struct test_client {
 	uint32_t quest_logs, quest_updates;
 	uint32_t quest_phase[TEST_QUESTS], quest_step[TEST_QUESTS]; /* by number */
 	uint32_t quest_count[TEST_QUESTS], quest_pending[TEST_QUESTS], quest_need[TEST_QUESTS];
+	uint32_t quest_again_s[TEST_QUESTS];
 	uint32_t disconnect_reason, disconnect_mode;
 	bool disconnected;
 	bool *knows;                    /* [TEST_ACTORS_MAX] */
@@ -88,7 +89,8 @@ struct test_owned {
 	int64_t gold, experience;
 	struct msg_slot slot[COMMIT_SLOTS_MAX]; /* [slots] ascending */
 	uint32_t slots;
-	uint32_t quest[TEST_QUESTS]; /* states by number; 0: not begun */
+	uint32_t quest[TEST_QUESTS];    /* states by number; 0: not begun */
+	uint64_t quest_ns[TEST_QUESTS]; /* when it came from 0 */
 };
 
 #define TEST_OWNED_MAX 64u /* clients that own something */

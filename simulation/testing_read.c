@@ -218,6 +218,7 @@ static void read_quests(struct test_client *c, bool all, const uint8_t *bytes, u
 		c->quest_count[quest->quest] = quest->count;
 		c->quest_pending[quest->quest] = quest->pending;
 		c->quest_need[quest->quest] = quest->need;
+		c->quest_again_s[quest->quest] = quest->again_s;
 	}
 	sw__quest_log__free_unpacked(log, NULL);
 }

@@ -44,16 +44,20 @@ static enum commit_result change_slot(struct test_owned *o, const struct commit_
 	return COMMIT_RESULT_OK;
 }
 
-static enum commit_result change_quest(struct test_owned *o, const struct commit_op *op)
+static enum commit_result change_quest(
+	struct test_owned *o, const struct commit_op *op, uint64_t now_ns)
 {
 	assert_true(op->item < TEST_QUESTS && op->amount >= 0 && op->amount <= COMMIT_STATE_MAX);
 	if (o->quest[op->item] != op->slot)
 		return COMMIT_RESULT_QUEST_STATE;
 	o->quest[op->item] = (uint32_t)op->amount;
+	if (!op->slot)
+		o->quest_ns[op->item] = now_ns;
 	return COMMIT_RESULT_OK;
 }
 
-static enum commit_result carry_out(struct test_owned *owners[2], const struct test_held *held)
+static enum commit_result carry_out(
+	struct test_owned *owners[2], const struct test_held *held, uint64_t now_ns)
 {
 	struct test_owned before[2] = {*owners[0], *owners[1]};
 	enum commit_result result = COMMIT_RESULT_OK;
@@ -69,7 +73,7 @@ static enum commit_result carry_out(struct test_owned *owners[2], const struct t
 		else if (op->kind == COMMIT_EXPERIENCE)
 			o->experience += op->amount;
 		else if (op->kind == COMMIT_QUEST)
-			result = change_quest(o, op);
+			result = change_quest(o, op, now_ns);
 		else
 			result = change_slot(o, op);
 		if (result == COMMIT_RESULT_OK && (o->gold < 0 || o->experience < 0))
@@ -104,7 +108,7 @@ static struct msg_commit_result settle(
 	o[1] = held->commit.character_id[1] ? owned(t, held->commit.character_id[1]) : &nobody;
 	memset(&nobody, 0, sizeof(nobody));
 	assert_true(o[0] && o[1]);
-	answer.result = result == COMMIT_RESULT_OK ? carry_out(o, held) : result;
+	answer.result = result == COMMIT_RESULT_OK ? carry_out(o, held, t->now_ns) : result;
 	for (uint32_t who = 0; who < 2; who++) {
 		answer.gold[who] = o[who]->gold;
 		answer.experience[who] = o[who]->experience;
@@ -238,7 +242,8 @@ static void answer_detail(struct test_shard *t, const struct msg *m)
 	}
 	for (uint32_t q = 1; o && q < TEST_QUESTS; q++)
 		if (o->quest[q])
-			quests[result.quests++] = (struct msg_quest){q, o->quest[q]};
+			quests[result.quests++] = (struct msg_quest){q, o->quest[q],
+				(uint32_t)((t->now_ns - o->quest_ns[q]) / 1000000000u)};
 	payload = msg_begin(answer.slot, MSG_DETAIL_RESULT, 0,
 		(uint32_t)(sizeof(result) + result.slots * sizeof(struct msg_slot) +
 			   result.quests * sizeof(quests[0])));

@@ -35,7 +35,8 @@ const struct pg_prepared statements_requests[STATEMENTS_REQUESTS] = {
 			"FROM character WHERE realm_id = $1::int4 AND character_id = $2::int8 "
 			"UNION ALL SELECT 1, slot, item, serial, count FROM item_slot "
 			"WHERE realm_id = $1::int4 AND character_id = $2::int8 "
-			"UNION ALL SELECT 2, quest, state, 0, 0 FROM quest "
+			"UNION ALL SELECT 2, quest, state, trunc(LEAST(4294967295, GREATEST(0, "
+			"extract(epoch FROM clock_timestamp() - since))))::int8, 0 FROM quest "
 			"WHERE realm_id = $1::int4 AND character_id = $2::int8 ORDER BY 1, 2"},
 	{"audit", "INSERT INTO ops_audit_log (realm_id, id, at, node, author, kind, what, good, "
 		  "outcome) VALUES ($1::int4, $2::text::uuid, to_timestamp($3::int8 / 1000.0), "
@@ -217,7 +218,8 @@ bool statements_detailed(
 		else if (pg_column_64(rows, row, 0) == 2 && answer->head.quests < COMMIT_QUESTS_MAX)
 			answer->quests[answer->head.quests++] =
 				(struct msg_quest){.quest = (uint32_t)pg_column_64(rows, row, 1),
-					.state = (uint32_t)pg_column_64(rows, row, 2)};
+					.state = (uint32_t)pg_column_64(rows, row, 2),
+					.age_s = (uint32_t)pg_column_64(rows, row, 3)};
 		else
 			return false; /* more than the schema and the commits allow */
 	}

@@ -318,6 +318,31 @@ static void logins_and_details_wait(void **state)
 	PQfinish(other);
 }
 
+/* A quest's age is that of its row: steps leave it, a row that is made anew begins again. */
+static void a_quest_has_an_age(void **state)
+{
+	static const struct {
+		struct commit_op op[2];
+		uint32_t ops;
+		bool anew;
+	} rows[] = {{{QUEST(0, 8, 0, 3)}, 1, true}, {{QUEST(0, 8, 3, 4)}, 1, false},
+		{{QUEST(0, 8, 4, 0), QUEST(0, 8, 0, 9)}, 2, true}};
+	struct msg_slot slots[COMMIT_SLOTS_MAX];
+	struct msg_quest quests[COMMIT_QUESTS_MAX];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct commit_text c = commit_of(rows[i].op, rows[i].ops);
+
+		server_sql(sql, "UPDATE quest SET since = since - interval '90000 s'");
+		assert_int_equal(carry_out(&c).result, COMMIT_RESULT_OK);
+		fixture_query(&f, FIXTURE_MAIN, i, ADA);
+		assert_int_equal(fixture_possessions(&f, FIXTURE_MAIN, slots, quests).quests, 1);
+		assert_int_equal(quests[0].age_s >= 90000, !rows[i].anew);
+		assert_true(quests[0].age_s < 10 * 90000);
+	}
+}
+
 /* Another node: a batch of its own in psql's place. One request at both at once happens once, and
  * the one that comes second has the first one's result. */
 static void two_writers_of_one_request(void **state)
@@ -499,6 +524,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(stale_and_unknown_characters, start, end),
 		cmocka_unit_test_setup_teardown(in_order_and_alone, start, end),
 		cmocka_unit_test_setup_teardown(logins_and_details_wait, start, end),
+		cmocka_unit_test_setup_teardown(a_quest_has_an_age, start, end),
 		cmocka_unit_test_setup_teardown(two_writers_of_one_request, start, end),
 		cmocka_unit_test_setup_teardown(one_rule_for_levels, start, end),
 		cmocka_unit_test_setup_teardown(the_most, start, end),

@@ -7,7 +7,8 @@ local greetings = {
 	"Back again, %s? The meadow remembers you.",
 }
 
-local visits = {} -- by player name; gone when the map starts again
+local visits, visitors = {}, 0 -- by player name; gone when the map starts again
+local visitors_max = 5000 -- then all are new again: what grows with the players needs a limit
 
 -- Offers a quest; begins it if the player wants to. Returns whether it has begun.
 local function offer(npc, player, quest, text)
@@ -29,6 +30,12 @@ npc {
 	at = "tom", -- in maps/meadow.tmj
 	appearance = 0x8a5a2b,
 	on_click = function(npc, player)
+		if not visits[player.name] then
+			visitors = visitors + 1
+			if visitors > visitors_max then
+				visits, visitors = {}, 1
+			end
+		end
 		local times = (visits[player.name] or 0) + 1
 		visits[player.name] = times
 		local line = times == 1 and greetings[1] or greetings[math.random(#greetings)]

@@ -323,6 +323,36 @@ static void quests_have_steps(void **state)
 	write_file("quests.yaml", NULL);
 }
 
+/* So many that a client can be told of all of them at once. */
+static void few_quests_come_again(void **state)
+{
+	static char text[8192];
+	struct sim_game *game;
+
+	(void)state;
+	for (uint32_t count = SIM_QUESTS_AGAIN_MAX; count <= SIM_QUESTS_AGAIN_MAX + 1; count++) {
+		size_t at = (size_t)sprintf(text, "quests:\n");
+
+		for (uint32_t i = 1; i <= count; i++)
+			at += (size_t)snprintf(text + at, sizeof(text) - at,
+				"- {number: %u, name: q%u, title: A, again_s: 60, steps: [" TALK
+				"]}\n",
+				i, i);
+		write_file("quests.yaml", text);
+		game = load(folder);
+		if (count > SIM_QUESTS_AGAIN_MAX) {
+			assert_null(game);
+			assert_non_null(strstr(errors_text, "again_s has more than 48 quests"));
+		} else {
+			if (!game)
+				fail_msg("%s", errors_text);
+			assert_int_equal(game->quests[0].again_s, 60);
+			sim_game_free(game);
+		}
+	}
+	write_file("quests.yaml", NULL);
+}
+
 /* What the database keeps: these numbers are on disks. */
 static void states_are_what_they_were(void **state)
 {
@@ -361,6 +391,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(files_say_what_the_game_is),
 		cmocka_unit_test(every_fault_is_said_with_file_and_line),
 		cmocka_unit_test(quests_have_steps),
+		cmocka_unit_test(few_quests_come_again),
 		cmocka_unit_test(states_are_what_they_were),
 		cmocka_unit_test(the_content_has_no_fault),
 	};

@@ -53,6 +53,7 @@ static const struct game_column quest_columns[] = {
 	{"steps", offsetof(struct sim_quest, steps), GAME_ROWS, true, STEPS, SIM_QUEST_STEPS_MAX, 0},
 	NUMBER(sim_quest, gold, 0, 1000000000, 0),
 	NUMBER(sim_quest, experience, 0, 1000000000, 0),
+	NUMBER(sim_quest, again_s, 1, SIM_QUEST_AGAIN_S_MAX, 0),
 	{"rewards", offsetof(struct sim_quest, rewards), GAME_ROWS, false, REWARDS, SIM_QUEST_REWARDS_MAX, 0},
 };
 static const struct game_table inner_tables[INNER] = {
@@ -240,6 +241,12 @@ void sim_quests_check(struct sim_game *game, struct config_faults *faults)
 		config_fault_add(faults, 1, "quests: has %u rows, allowed are %u",
 			game->quest_count, SIM_QUESTS_MAX);
 		return;
+	}
+	for (uint32_t i = 0, again = 0; i < game->quest_count; i++) {
+		again += game->quests[i].again_s != 0;
+		if (again == SIM_QUESTS_AGAIN_MAX + 1 && game->quests[i].again_s)
+			config_fault_add(faults, game->quests[i].line,
+				"quests: again_s has more than %u quests", SIM_QUESTS_AGAIN_MAX);
 	}
 	if (game->quest_count)
 		qsort(game->quests, game->quest_count, sizeof(*game->quests), by_number);

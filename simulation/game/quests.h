@@ -16,6 +16,11 @@
  *   bits 13..9   the *number* of the step that the quest stands at, 1 to 30; 31: done
  *   bits 8..0    the count of that step, 0 to 511; of a quest that is done 0
  *
+ * A quest that is done is so for good, unless it has again_s: then, so long after, it may be begun
+ * again, from the state "done" to its first step. When it was done is the age of its row in the
+ * database, which is therefore made anew then (to 0 and to done, in one commit); the shard learns
+ * the age with the details and counts on by its ticks.
+ *
  * Steps have numbers of their own, as items have, so that an author may put a step between two
  * others, or take one away, and no character's state means something else. A number of a quest or
  * step is never used again for another. A state whose quest or step the file does not have (any
@@ -30,6 +35,7 @@
 #include "simulation/game/table.h"
 
 #define SIM_QUESTS_MAX         512u /* in the file */
+#define SIM_QUESTS_AGAIN_MAX   48u  /* ... of them with again_s: what a client is told fits one message */
 #define SIM_QUEST_STEPS_MAX    30u
 #define SIM_QUEST_REWARDS_MAX  4u
 #define SIM_QUEST_AFTER_MAX    8u
@@ -38,6 +44,7 @@
 #define SIM_QUEST_TEXT_BYTES   160u
 #define SIM_QUEST_RADIUS_M_MIN 5u /* a walker at 5 m/s is in it when a second is looked at */
 #define SIM_QUEST_NAME_BYTES   32u
+#define SIM_QUEST_AGAIN_S_MAX  (31u * 24 * 3600)
 #define SIM_QUEST_BRING_STACKS 8u /* that one commit takes, beside the rewards */
 
 enum sim_quest_kind { SIM_QUEST_KILL, SIM_QUEST_HAVE, SIM_QUEST_REACH, SIM_QUEST_TALK };
@@ -79,6 +86,7 @@ struct sim_quest {
 	char gives[SIM_QUEST_NAME_BYTES];
 	uint32_t gives_count;
 	uint32_t gold, experience;
+	uint32_t again_s; /* so long after it was done it may be begun again; 0: never */
 	struct game_span steps, rewards, after; /* of game->steps, game->rewards, game->afters */
 	uint32_t gives_item; /* handed out when it begins: its number; 0: nothing */
 };

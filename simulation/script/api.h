@@ -41,7 +41,7 @@ enum script_right {
 	X(COUNT_ITEM, "player:count_item", READ, "player:count_item(item)",                        \
 		"how many of an item, by its name, are in the bag")                                \
 	X(QUEST,    "player:quest",   READ,    "player:quest(quest)",                              \
-		"how a quest stands, by its name: `\"new\"`; `\"locked\"`: the level or a quest before it is missing; `\"open\"`, and then the number of its step and the count; `\"done\"`; `\"unknown\"`: it cannot be read") \
+		"how a quest stands, by its name: `\"new\"`; `\"locked\"`: the level or a quest before it is missing; `\"open\"`, and then the number of its step and the count; `\"done\"`, and then the seconds until it may be begun again, if ever; `\"unknown\"`: it cannot be read") \
 	X(PARTY,    "player:party",   READ,    "player:party()",                                   \
 		"the names of the members of the player's party, on whatever map, who joined first first; an empty table: it is in none") \
 	X(TAKE_ITEM, "player:take_item", DURABLE, "player:take_item(item [, count])",              \

@@ -117,11 +117,12 @@ static void reading(void **unused)
 		struct script_quest quest;
 		const char *said;
 	} rows[] = {
-		{{SCRIPT_QUEST_NEW, 0, 0}, "new nil nil"},
-		{{SCRIPT_QUEST_LOCKED, 0, 0}, "locked nil nil"},
-		{{SCRIPT_QUEST_OPEN, 4, 2}, "open 4 2"},
-		{{SCRIPT_QUEST_DONE, 0, 0}, "done nil nil"},
-		{{SCRIPT_QUEST_UNKNOWN, 0, 0}, "unknown nil nil"},
+		{{SCRIPT_QUEST_NEW, 0, 0, 0}, "new nil nil"},
+		{{SCRIPT_QUEST_LOCKED, 0, 0, 0}, "locked nil nil"},
+		{{SCRIPT_QUEST_OPEN, 4, 2, 0}, "open 4 2"},
+		{{SCRIPT_QUEST_DONE, 0, 0, 0}, "done nil nil"},
+		{{SCRIPT_QUEST_DONE, 0, 0, 90}, "done 90 nil"},
+		{{SCRIPT_QUEST_UNKNOWN, 0, 0, 0}, "unknown nil nil"},
 	};
 	struct test_host host;
 

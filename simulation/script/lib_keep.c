@@ -72,6 +72,10 @@ static int player_quest(lua_State *state)
 
 	vm->ops->quest_look(vm->ctx, player, check_quest(state, vm, 2), &quest);
 	lua_pushstring(state, phases[quest.phase]);
+	if (quest.phase == SCRIPT_QUEST_DONE && quest.wait_s) {
+		lua_pushinteger(state, quest.wait_s);
+		return 2;
+	}
 	if (quest.phase != SCRIPT_QUEST_OPEN)
 		return 1;
 	lua_pushinteger(state, quest.step);

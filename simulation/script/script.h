@@ -115,6 +115,7 @@ struct script_change {
 	X(BAG_FULL,     bag_full,     "the bag has no room for it")                                \
 	X(QUEST_STATE,  quest_state,  "the quest does not stand where this could be done")         \
 	X(QUEST_BEFORE, quest_before, "the level, or a quest that comes before it, is missing")    \
+	X(QUEST_WAIT,   quest_wait,   "the quest was done, and may be begun again only later")      \
 	X(QUESTS_FULL,  quests_full,  "the player has as many open quests as may be")              \
 	X(TOO_MANY,     too_many,     "more slots, quests and balances would change than one commit holds") \
 	X(UNAVAILABLE,  unavailable,  "the database is away, or took too long")                    \
@@ -133,10 +134,10 @@ enum script_kept {
 const char *script_kept_name(enum script_kept kept);
 
 enum script_quest_phase {
-	SCRIPT_QUEST_NEW,    /* not begun, and may be */
-	SCRIPT_QUEST_LOCKED, /* not begun: the level, or a quest before it, is missing */
-	SCRIPT_QUEST_OPEN,   /* .step, .count */
-	SCRIPT_QUEST_DONE,
+	SCRIPT_QUEST_NEW,     /* not begun, or done before, and may be */
+	SCRIPT_QUEST_LOCKED,  /* not begun: the level, or a quest before it, is missing */
+	SCRIPT_QUEST_OPEN,    /* .step, .count */
+	SCRIPT_QUEST_DONE,    /* .wait_s */
 	SCRIPT_QUEST_UNKNOWN, /* its state cannot be read; or the player's details are not here */
 };
 
@@ -144,6 +145,7 @@ struct script_quest {
 	enum script_quest_phase phase;
 	uint32_t step; /* its number */
 	uint32_t count;
+	uint32_t wait_s; /* until it may be begun again; 0: never */
 };
 
 struct script_question {

@@ -75,7 +75,7 @@ FIELDS = {
     "DialogueAnswer": {1: ("question", "uint32"), 2: ("choice", "uint32"), 3: ("stay", "uint32")},
     "Quest": {1: ("quest", "uint32"), 2: ("phase", "uint32"), 3: ("title", "string"), 4: ("step", "uint32"),
               5: ("text", "string"), 6: ("count", "uint32"), 7: ("pending", "uint32"), 8: ("need", "uint32"),
-              9: ("item", "uint32")},
+              9: ("item", "uint32"), 10: ("again_s", "uint32")},
     "QuestLog": {1: ("quests", ["Quest"])},
     "QuestUpdate": {1: ("quests", ["Quest"])},
     "QuestAbandon": {1: ("quest", "uint32"), 2: ("stay", "uint32")},
