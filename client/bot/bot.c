@@ -13,6 +13,7 @@
 #define FIGHT_NEAR_MM  15000
 #define FIGHT_REACH_MM 1500
 #define TRUCE_NS       (10 * NS_PER_S) /* nothing is struck: it was a safe zone */
+#define LEAVE_ALONE_NS (10 * NS_PER_S) /* so long loot is its owner's alone */
 #define DETOUR_NS      (2 * NS_PER_S)  /* a random walk, when a wall stands before an NPC */
 
 /* The name of the other one of a TRADE event, if it is in view. */
@@ -52,6 +53,23 @@ static void on_queued(
 	bot->queue_wait_ms = event->queued.wait_ms;
 	if (bot->queue_position > bot->queue_position_max)
 		bot->queue_position_max = bot->queue_position;
+}
+
+static void leave_alone(struct bot *bot)
+{
+	uint32_t i = bot->left_alone_next++ % BOT_LEFT_ALONE;
+
+	bot->left_alone[i].actor_id = bot->picked;
+	bot->left_alone[i].until_ns = bot->now_ns + LEAVE_ALONE_NS;
+}
+
+static bool is_left_alone(const struct bot *bot, uint32_t actor_id)
+{
+	for (uint32_t i = 0; i < BOT_LEFT_ALONE; i++)
+		if (bot->left_alone[i].actor_id == actor_id &&
+			bot->now_ns < bot->left_alone[i].until_ns)
+			return true;
+	return false;
 }
 
 static void on_event(void *ctx, struct swc_client *client, const struct swc_event *event)
@@ -173,6 +191,8 @@ static void on_event(void *ctx, struct swc_client *client, const struct swc_even
 	case SWC_EVENT_QUESTS:
 		break;
 	case SWC_EVENT_ACTION_DENIED: /* too far, too often: the next try comes by itself */
+		if (event->denied.action == SW_MSG_PICK_UP && bot->picked)
+			leave_alone(bot);
 		/* Without the map's file this is how it learns of safe zones: it walks on. */
 		if (event->denied.action == SW_MSG_ATTACK &&
 			event->denied.reason == SW__ACTION_REFUSAL__SAFE_ZONE)
@@ -359,8 +379,9 @@ static bool go_and_click(struct bot *bot, uint64_t now_ns)
 	return true;
 }
 
-/* The nearest monster that is alive and may be struck, or loot, within FIGHT_NEAR_MM. */
-static const struct swc_actor *fight_nearest(const struct bot *bot, int64_t *distance)
+/* The nearest monster that is alive and may be struck, or loot that may be had, within
+ * FIGHT_NEAR_MM. */
+static const struct swc_actor *fight_nearest(const struct bot *bot, bool loot, int64_t *distance)
 {
 	const struct swc_self *self = swc_self(bot->client);
 	const struct swc_actor *nearest = NULL;
@@ -371,11 +392,13 @@ static const struct swc_actor *fight_nearest(const struct bot *bot, int64_t *dis
 		int64_t x = (int64_t)actor->x_mm - self->x_mm;
 		int64_t y = (int64_t)actor->y_mm - self->y_mm;
 
+		if (actor->kind == SWC_LOOT && !loot)
+			continue;
 		if (actor->kind != SWC_LOOT &&
 			(actor->kind != SWC_MONSTER || !actor->health || bot->truce ||
 				!ways_may_strike(swc_ground(bot->client), self, actor)))
 			continue;
-		if (x * x + y * y >= *distance)
+		if (x * x + y * y >= *distance || is_left_alone(bot, actor->actor_id))
 			continue;
 		*distance = x * x + y * y;
 		nearest = actor;
@@ -385,7 +408,7 @@ static const struct swc_actor *fight_nearest(const struct bot *bot, int64_t *dis
 
 /* Walks to the nearest prey and strikes it, or picks it up, once a second. Returns whether there is
  * any. */
-static bool fight(struct bot *bot, uint64_t now_ns)
+static bool fight(struct bot *bot, bool loot, uint64_t now_ns)
 {
 	const struct swc_self *self = swc_self(bot->client);
 	int64_t distance;
@@ -393,7 +416,7 @@ static bool fight(struct bot *bot, uint64_t now_ns)
 	int dx, dy;
 
 	bot->truce = now_ns < bot->truce_ns;
-	prey = fight_nearest(bot, &distance);
+	prey = fight_nearest(bot, loot, &distance);
 	if (!prey || !bot->detailed || !self->health)
 		return false;
 	if (distance > (int64_t)FIGHT_REACH_MM * FIGHT_REACH_MM) {
@@ -406,10 +429,12 @@ static bool fight(struct bot *bot, uint64_t now_ns)
 		return true;
 	bot->strike_ns = now_ns + NS_PER_S + NS_PER_S / 20;
 	bot->strikes++;
-	if (prey->kind == SWC_LOOT)
+	if (prey->kind == SWC_LOOT) {
+		bot->picked = prey->actor_id;
 		swc_pick_up(bot->client, prey->actor_id);
-	else
+	} else {
 		swc_attack(bot->client, prey->actor_id);
+	}
 	return true;
 }
 
@@ -515,7 +540,7 @@ static bool quest(struct bot *bot, uint64_t now_ns)
 		q->question = 0;
 	}
 	if (quester_fights(q))
-		return fight(bot, now_ns);
+		return fight(bot, quester_picks(q), now_ns);
 	for (uint32_t i = 0; i < swc_actors(bot->client) && count < QUESTER_NPCS; i++)
 		if (swc_actor_at(bot->client, i)->kind == SWC_NPC)
 			actors[count++] = swc_actor_at(bot->client, i);
@@ -567,7 +592,7 @@ static void play(struct bot *bot, uint64_t now_ns, bool walk)
 	if ((walk || !bot->options->trade) && wants_portal(bot, now_ns) &&
 		go_to_portal(bot, now_ns))
 		return;
-	if (walk && bot->options->fight && fight(bot, now_ns))
+	if (walk && bot->options->fight && fight(bot, true, now_ns))
 		return;
 	if (walk) {
 		walker_step(&bot->walker, swc_self(bot->client), now_ns);

@@ -13,6 +13,8 @@
 #include "client/bot/walker.h"
 #include "client/stormweir.h"
 
+#define BOT_LEFT_ALONE 8u
+
 struct bot {
 	struct swc_client
 		*client; /* NULL before its turn to connect, and between two connections */
@@ -56,6 +58,12 @@ struct bot {
 	uint64_t strike_ns; /* when it may strike or pick up (again) */
 	uint64_t truce_ns;  /* nothing is struck until then */
 	bool truce;
+	/* Loot that the server would not give (somebody else's, or the bag is full): left alone. */
+	struct {
+		uint32_t actor_id;
+		uint64_t until_ns;
+	} left_alone[BOT_LEFT_ALONE];
+	uint32_t picked, left_alone_next; /* picked: what it tried last */
 	uint32_t strikes, kills;
 	int64_t gold, gold_pending; /* by the last detail */
 	struct quester quester;

@@ -1,6 +1,6 @@
 /* Proves how a bot with quests decides: it fights while one wants kills or things, visits the
- * nearest NPC whose turn it is, answers what it is asked, and counts what is done as the server
- * said last. */
+ * NPC whose turn it is, and all again when a quest has moved on, answers what it is asked, and
+ * counts what is done as the server said last. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -34,14 +34,17 @@ static void it_fights_for_kills_and_things(void **state)
 	assert_false(quester_fights(&q));
 	tell(&q, true, 2, SWC_QUEST_OPEN, 1, 3, 0);
 	assert_true(quester_fights(&q));
+	assert_false(quester_picks(&q));
 	tell(&q, false, 2, SWC_QUEST_OPEN, 3, 3, 0);
 	assert_false(quester_fights(&q));
 	tell(&q, false, 2, SWC_QUEST_OPEN, 0, 2, 7);
 	quester_event(&q, &event);
 	assert_true(quester_fights(&q)); /* one in the bag; what is worn is not brought */
+	assert_true(quester_picks(&q));
 	event.inventory.count = 4;
 	quester_event(&q, &event);
 	assert_false(quester_fights(&q));
+	assert_false(quester_picks(&q));
 	tell(&q, false, 2, SWC_QUEST_DONE, 0, 2, 9);
 	assert_false(quester_fights(&q));
 	assert_int_equal(quester_done(&q), 1);
@@ -77,8 +80,21 @@ static void it_goes_round(void **state)
 	quester_clicked(&q, 4, now);
 	now += NS_PER_S;
 	assert_null(quester_npc(&q, &self, actors, 3, now));
+	/* what was heard before is no news; a quest that has moved on is */
+	tell(&q, false, 2, SWC_QUEST_OPEN, 1, 3, 0);
+	assert_ptr_equal(quester_npc(&q, &self, actors, 3, now), &mara);
+	quester_clicked(&q, 5, now);
+	quester_clicked(&q, 4, now);
+	now += NS_PER_S;
+	tell(&q, false, 2, SWC_QUEST_OPEN, 2, 3, 0);
+	assert_null(quester_npc(&q, &self, actors, 3, now));
 	now += 10 * NS_PER_S;
 	assert_ptr_equal(quester_npc(&q, &self, actors, 3, now), &mara);
+	/* nor does it stay where it has news all the time */
+	quester_clicked(&q, 5, now);
+	now += NS_PER_S;
+	tell(&q, false, 2, SWC_QUEST_DONE, 0, 0, 0);
+	assert_ptr_equal(quester_npc(&q, &self, actors, 3, now), &tom);
 	for (uint32_t i = 0; i < 3 * QUESTER_NPCS; i++)
 		quester_clicked(&q, 100 + i, now);
 	assert_int_equal(q.npcs, QUESTER_NPCS);
