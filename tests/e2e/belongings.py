@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""belongings.py [--spoil] FOLDER: what clients were told, against what the database has.
+"""belongings.py [--spoil | --settled] FOLDER: what clients were told, against what the database has.
 
 FOLDER holds the journals of bots (*.journal, client/bot/journal.h) and the tables as CSV with a header
 line: ledger.csv, commit_record.csv, character.csv, item_slot.csv. It checks
@@ -12,6 +12,9 @@ line: ledger.csv, commit_record.csv, character.csv, item_slot.csv. It checks
             connection ended between "I confirm" and the answer may the ledger have one more
   shown     each balance and each filled slot that a client was shown is one that the ledger has; what one is
             shown later is not older; and what was shown last, in peace, is what the tables have
+
+With --settled it looks at the journals alone: whether each character's connection of now was shown its balances, and
+that nothing it has earned is pending. Exit status 1: not yet.
 
 With --spoil it then spoils what it has read, in one way after the other, and each time has to notice: a checker that cannot
 fail proves nothing. Exit status 0: all true."""
@@ -28,20 +31,24 @@ OK = 0
 FAULTS_SHOWN = 12
 
 
+def read_lines(folder):
+    """(journal, bot, connection): its entries. A line that is just being written is left out."""
+    lines = collections.OrderedDict()
+    for path in sorted(folder.glob("*.journal"), key=lambda path: path.stat().st_mtime):
+        for text in path.read_text().splitlines(keepends=True):
+            entry = json.loads(text) if text.endswith("\n") else {"character": 0}
+            if entry["character"]:  # else never admitted
+                lines.setdefault((path.name, entry["bot"], entry["line"]), []).append(entry)
+    return lines
+
+
 class World:
     def __init__(self, folder):
         self.ledger = rows(folder / "ledger.csv")
         self.records = rows(folder / "commit_record.csv")
         self.characters = {int(r["character_id"]): r for r in rows(folder / "character.csv")}
         self.slots = rows(folder / "item_slot.csv")
-        self.lines = collections.OrderedDict()  # (journal, bot, connection): its entries
-        for path in sorted(folder.glob("*.journal"), key=lambda path: path.stat().st_mtime):
-            for text in path.read_text().splitlines():
-                entry = json.loads(text)
-                if not entry["character"]:  # never admitted
-                    continue
-                key = (path.name, entry["bot"], entry["line"])
-                self.lines.setdefault(key, []).append(entry)
+        self.lines = read_lines(folder)
 
 
 def rows(path):
@@ -193,10 +200,10 @@ def journal_characters(world):
 # ---- what was shown ----
 
 
-def shown_last(world):
+def shown_last(lines):
     """Of each character: what its last connection showed last."""
     last = collections.defaultdict(dict)
-    for entries in world.lines.values():
+    for entries in lines.values():
         for entry in entries:
             if entry["event"] in ("detail", "inventory"):
                 last[entry["character"]][entry["event"]] = entry
@@ -236,7 +243,7 @@ def check_last(world):
     bags = collections.defaultdict(list)
     for row in world.slots:
         bags[row["character_id"]].append([row["slot"], row["item"], row["count"]])
-    for who, shown in shown_last(world).items():
+    for who, shown in shown_last(world.lines).items():
         bag = shown["inventory"]["slots"] if "inventory" in shown else []
         if sorted(bag) != sorted(bags[who]):
             yield f"character {who} was shown {bag} last, and has {sorted(bags[who])}"
@@ -247,6 +254,11 @@ def check_last(world):
             if shown["detail"][name] != world.characters[who][name]:
                 yield (f"character {who} was shown {shown['detail'][name]} {name} last, "
                        f"and has {world.characters[who][name]}")
+
+
+def settled(folder):
+    return all("detail" in shown and not shown["detail"]["gold_pending"] and not shown["detail"]["experience_pending"]
+               for shown in shown_last(read_lines(folder)).values())
 
 
 CHECKS = {"tables": check_tables, "kinds": check_kinds, "refused": check_refused, "trades": check_trades,
@@ -360,8 +372,10 @@ SPOILERS = [lose_trades, repeat_a_trade, keep_refused_trades, give_for_nothing, 
 
 def main():
     *flags, folder = sys.argv[1:] or [""]
-    if flags not in ([], ["--spoil"]) or not pathlib.Path(folder).is_dir():
+    if flags not in ([], ["--spoil"], ["--settled"]) or not pathlib.Path(folder).is_dir():
         raise SystemExit(__doc__)
+    if flags == ["--settled"]:
+        raise SystemExit(0 if settled(pathlib.Path(folder)) else 1)
     world = World(pathlib.Path(folder))
     found = faults(world)
     for name, fault in found[:FAULTS_SHOWN]:

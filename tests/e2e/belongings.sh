@@ -31,11 +31,6 @@ first=1001
 returns=$((20 * rounds + 20))
 found=$stage_run/found
 
-# A second and some tenths, as the seed decides: at least $1 s.
-pause() {
-	sleep "$(($1 + RANDOM % 2)).$((RANDOM % 10))"
-}
-
 # Much to win, and near the portals: the cave is small.
 configure() {
 	content_own
@@ -56,50 +51,41 @@ configure() {
 	"$stage_bin/stormweir-config" --check "$stage_dir/node.yaml" >/dev/null || die "the configuration is not good"
 }
 
-# Enough tickets of the same characters to come again: a block of all for each time.
 traders_start() {
-	local name=$1 times=$2 i
+	local name=$1 times=$2
 	shift 2
-	: >"$stage_run/$name.tickets"
-	for ((i = 0; i <= times; i++)); do
-		stage_tickets "$first" "$players" trader "$stage_run/some.tickets" || die "no tickets"
-		cat "$stage_run/some.tickets" >>"$stage_run/$name.tickets"
-	done
-	process_spawn "$stage_run/$name.pid" "$stage_run/$name.log" nsenter --net="/run/netns/$stage_ns" \
-		"$stage_bin/stormweir-bot" --server "$wire_server_ip" --port 7777 --seed "$seed" \
-		--tickets "$stage_run/$name.tickets" --bots "$players" --returns "$times" --connects-per-s 200 \
-		--maps "$stage_run/content/maps" --journal "$found/$name.journal" --report "$stage_run/$name.json" "$@"
-	declare -g "e2e_pid_$name=$!"
+	bots_again_start "$name" "$first" "$players" "$times" --seed "$seed" --maps "$stage_run/content/maps" \
+		--journal "$found/$name.journal" --report "$stage_run/$name.json" "$@"
+}
+
+# told NAME EVENT: how many of that event the journal has.
+told() {
+	local lines
+	lines=$(grep -cs "\"event\":\"$2\"" "$found/$1.journal")
+	echo "${lines:-0}"
 }
 
 # heard NAME EVENT COUNT: waits until the journal has so many of that event.
 heard() {
-	local turns=150 lines=0
-	until ((lines >= $3)); do
-		((turns-- > 0)) || die "the bots called $1 heard of $lines $2, not $3"
-		sleep 0.2
-		lines=$(grep -cs "\"event\":\"$2\"" "$found/$1.journal")
-		lines=${lines:-0}
+	local turns=300
+	until (($(told "$1" "$2") >= $3)); do
+		((turns-- > 0)) || die "the bots called $1 heard of $(told "$1" "$2") $2, not $3"
+		sleep 0.1
 	done
 }
 
-# PostgreSQL and its children: what is sent to them meanwhile waits in their sockets.
-postgres_all() {
-	local pid
-	pid=$(process_pid "$stage_dir/postgres.pid")
-	[[ -n $pid ]] || die "PostgreSQL does not run"
-	mapfile -t postgres_pids < <(pgrep -P "$pid")
-	kill "-$1" "$pid" "${postgres_pids[@]}" 2>/dev/null
+# more EVENT COUNT: waits for so many more of that event among the traders.
+more() {
+	heard traders "$1" $(($(told traders "$1") + $2))
 }
 
-# Those that stand still do not notice that their parent is gone.
-postgres_kill() {
-	mapfile -t postgres_pids < <(pgrep -P "$(process_pid "$stage_dir/postgres.pid")")
-	kill_hard "$stage_dir/postgres.pid" "${postgres_pids[@]}"
-}
-
-postgres_again() {
-	services_postgres_start "$stage_dir" "$stage_fsync" || die "PostgreSQL did not start again"
+# at_least COUNT NAME: waits up to 10 s for a counter to come to that.
+at_least() {
+	local turns=200 value
+	until value=$(metric "$2") && ((${value:-0} >= $1)); do
+		((turns-- > 0)) || die "$2 is \"$value\", expected $1 at least"
+		sleep 0.05
+	done
 }
 
 server_again() {
@@ -107,35 +93,37 @@ server_again() {
 	stage_server_start || die "the server did not start again"
 }
 
-# Commits are sent to a PostgreSQL that stands still. It carries them out when it goes on, or never does when it is killed;
-# a server that has been killed meanwhile has told nobody.
+# People trade; then PostgreSQL stands still, and commits wait for it.
+commits_wait() {
+	more under_way 4
+	postgres_all STOP
+	at_least 2 world_commits_pending
+	sleep "0.0$((RANDOM % 10))"
+}
+
+# What waits is carried out when PostgreSQL goes on, or never is when it is killed; a server that has been killed
+# meanwhile has told nobody.
 break_things() {
 	step "round $1: the server is killed, its commits are carried out"
-	pause 3
-	postgres_all STOP
-	sleep "0.$((6 + RANDOM % 4))"
+	commits_wait
 	kill_hard "$stage_dir/stormweir.pid"
 	postgres_all CONT
 	server_again
 
 	step "round $1: PostgreSQL is killed, its commits are sent again"
-	pause 3
-	postgres_all STOP
-	sleep "0.$((RANDOM % 9))"
+	commits_wait
 	postgres_kill
 	postgres_again
 	health_until "is good again" stage_healthy
 
 	step "round $1: the wire is cut"
-	pause 1
+	more under_way 4
 	stage_client ip link set "$stage_client_end" down || die "the wire was not cut"
-	pause 1
+	more end $((players / 2)) # so many have given up
 	stage_client ip link set "$stage_client_end" up || die "the wire was not mended"
 
 	step "round $1: both are killed, nobody knows"
-	pause 3
-	postgres_all STOP
-	sleep "0.$((6 + RANDOM % 4))"
+	commits_wait
 	if ((RANDOM % 2)); then # some have been carried out, some have not
 		postgres_all CONT
 		sleep "0.0$((RANDOM % 10))"
@@ -149,7 +137,7 @@ break_things() {
 # The long form only: it takes a while. A stop waits for what is under way.
 stop_in_order() {
 	step "round $1: the server is stopped in order"
-	postgres_all STOP
+	commits_wait
 	kill -TERM "$(process_pid "$stage_dir/stormweir.pid")"
 	sleep "0.$((RANDOM % 9))"
 	postgres_all CONT
@@ -172,6 +160,15 @@ look() {
 	table item_slot "character_id, slot, item, serial, count"
 	"$stage_bin/swctl" audit ledger --config "$stage_dir/node.yaml" || die "the ledger does not balance"
 	python3 "$(dirname "$0")/belongings.py" "$@" "$found" || die "clients were told what is not so"
+}
+
+# Waits until nothing is under way, and everybody was shown all that it has earned.
+until_settled() {
+	local turns=100
+	until [[ $(metric world_commits_pending) == 0 ]] && python3 "$(dirname "$0")/belongings.py" --settled "$found"; do
+		((turns-- > 0)) || die "what was earned is not kept"
+		sleep 0.2
+	done
 }
 
 # What the shards have taken from the ground since the last start is what they have in the ledger as picked up.
@@ -213,14 +210,17 @@ stage_server_start || die "the server did not start"
 gifts
 traders_start traders "$returns" --fight --trade --portals --silence 1.5 --connect-timeout 3 \
 	--expect-trades $((10 * rounds)) --seconds $((rounds * 100))
+# What the checker is to be tried with has happened.
+sql_until t "SELECT count(*) FILTER (WHERE reason = 2 AND serial <> 0) > 0 AND count(*) FILTER (WHERE reason = 3 AND kind = 0) > 0
+	FROM ledger" "a club that was picked up, and gold that was traded"
 for ((round = 1; round <= rounds; round++)); do
 	((round == 1)) || stop_in_order "$round"
 	break_things "$round"
 done
-pause 4
+more trade_end 5
 stand_still traders
 until_is "$players" simulation_players
-sleep 3 # what was earned is asked for once a second
+until_settled
 
 step "peace: what there is, is what everybody was told"
 bots_leave traders

@@ -125,6 +125,22 @@ bots_leave() {
 	bots_wait "$1"
 }
 
+# bots_again_start NAME FIRST-CHARACTER COUNT RETURNS OPTIONS: bots that come again up to RETURNS times when they are
+# cut off: tickets of the same characters, a block of all for each time.
+bots_again_start() {
+	local name=$1 first=$2 count=$3 returns=$4 i
+	shift 4
+	: >"$stage_run/$name.tickets"
+	for ((i = 0; i <= returns; i++)); do
+		stage_tickets "$first" "$count" "$name" "$stage_run/some.tickets" || die "no tickets for $name"
+		cat "$stage_run/some.tickets" >>"$stage_run/$name.tickets"
+	done
+	process_spawn "$stage_run/$name.pid" "$stage_run/$name.log" nsenter --net="/run/netns/$stage_ns" \
+		"$stage_bin/stormweir-bot" --server "$wire_server_ip" --port 7777 \
+		--tickets "$stage_run/$name.tickets" --bots "$count" --returns "$returns" --connects-per-s 200 "$@"
+	declare -g "e2e_pid_$name=$!"
+}
+
 # kill_hard PIDFILE [PID...]: kill -9, these too; bash is not to report it. When it returns they are gone: a start right
 # after it would else find them running.
 kill_hard() {
@@ -136,6 +152,39 @@ kill_hard() {
 	while [[ -n $(process_pid "$1") ]]; do
 		((turns-- > 0)) || die "${1##*/} was killed and runs on"
 		sleep 0.05
+	done
+}
+
+# postgres_all SIGNAL: PostgreSQL and its children. What is sent to them while they stand still waits in their sockets.
+postgres_all() {
+	local pid
+	pid=$(process_pid "$stage_dir/postgres.pid")
+	[[ -n $pid ]] || die "PostgreSQL does not run"
+	mapfile -t postgres_pids < <(pgrep -P "$pid")
+	kill "-$1" "$pid" "${postgres_pids[@]}" 2>/dev/null
+}
+
+# Those that stand still do not notice that their parent is gone.
+postgres_kill() {
+	mapfile -t postgres_pids < <(pgrep -P "$(process_pid "$stage_dir/postgres.pid")")
+	kill_hard "$stage_dir/postgres.pid" "${postgres_pids[@]}"
+}
+
+postgres_again() {
+	services_postgres_start "$stage_dir" "$stage_fsync" || die "PostgreSQL did not start again"
+}
+
+# sql STATEMENT: its rows, bare.
+sql() {
+	services_sql "$stage_dir" stormweir "$1" || die "the database was not asked: $1"
+}
+
+# sql_until WANT QUERY WHAT: waits up to 30 s.
+sql_until() {
+	local turns=150 got
+	until got=$(sql "$2") && [[ $got == "$1" ]]; do
+		((turns-- > 0)) || die "$3: $got, expected $1"
+		sleep 0.2
 	done
 }
 
