@@ -54,7 +54,7 @@ void rig_init(struct rig *rig, uint32_t to_dataplane_slots)
 	rig->config.admission.players_max = 100;
 	rig->config.admission.hello_deadline_ms = 20000;
 	rig->config.admission.grace_s = 120;
-	rig->config.admission.verify_waiting_max = 256;
+	rig->config.admission.verify_waiting_max = 4096;
 	rig->config.admission.rate = rig->config.admission.burst = 100000;
 	rig->config.admission.batch = 1000;
 	rig->config.admission.lease_ms = 15000;

@@ -490,6 +490,7 @@ void ctl_on_drain(uv_timer_t *timer)
 	}
 	presence_tick(ctl->presence, now_ns);
 	presence_flush(ctl->presence);
+	redis_keys_flush(ctl->keys);
 	party_tick(ctl->party, now_ns);
 	gate_link_tick(ctl->gate_link, &(struct gate_here){room(ctl), places(ctl)}, now_ns);
 	busy = flush_outboxes(ctl, &crowded) || messages;

@@ -11,8 +11,10 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <sodium.h>
 
 #include "common/instance.h"
+#include "control/admission/pass.h"
 #include "control/control_rig.h"
 
 #define ORDER(rig, words, count, result, says)                                                     \
@@ -124,6 +126,17 @@ static void what_cannot_be_built_is_said(void **state)
 	rig_fini(&rig);
 }
 
+/* What it was given does not bring it back. */
+static void pass_is_spent(struct rig *rig, uint64_t character)
+{
+	uint8_t nonce[PASS_NONCE_BYTES];
+	char command[128] = "GET t{ticket}:";
+
+	pass_return_nonce(nonce, 1, character, 42);
+	sodium_bin2hex(command + strlen(command), 2 * PASS_NONCE_BYTES + 1, nonce, sizeof(nonce));
+	rig_until(rig, command, "spent", 0);
+}
+
 static void a_player_is_looked_up_and_kicked(void **state)
 {
 	const struct ticket ticket = rig_ticket(4711);
@@ -166,6 +179,7 @@ static void a_player_is_looked_up_and_kicked(void **state)
 		sizeof(removed));
 	assert_int_equal(removed.session, session);
 	assert_int_equal(removed.reason, SW_REASON_KICKED);
+	pass_is_spent(&rig, 4711);
 	ORDER(&rig, "kick\0Ulla", 2, REFUSED, "leaving already");
 	rig_audited(&rig, false, "kick Ulla", "");
 	rig_left(&rig, session);

@@ -12,6 +12,7 @@
 #include "common/log.h"
 #include "control/redis/redis_link.h"
 
+#define SPENDS    64u
 #define KEY_BYTES 128u
 
 struct redis_keys {
@@ -21,6 +22,11 @@ struct redis_keys {
 	char boot_text[17];
 	bool (*claimed)(void *ctx, uint64_t session, enum adm_claim claim);
 	void *ctx;
+	struct spend {
+		uint8_t nonce[PASS_NONCE_BYTES];
+		uint64_t expire_s;
+	} spends[SPENDS]; /* that wait for the flush, and for Redis; the oldest make room */
+	uint32_t spend_count;
 	bool name_warned, server_warned;
 	_Atomic bool refused; /* the last heartbeat; control writes, operations reads */
 };
@@ -132,13 +138,29 @@ void redis_keys_release(
 void redis_keys_spend(
 	struct redis_keys *keys, const uint8_t nonce[PASS_NONCE_BYTES], uint64_t expire_s)
 {
-	char key[KEY_BYTES], seconds[24];
+	struct spend *spend = &keys->spends[keys->spend_count % SPENDS];
 
 	_Static_assert(PASS_NONCE_BYTES == TICKET_NONCE_BYTES, "one kind of key for both");
-	ticket_key(keys, nonce, key);
-	snprintf(seconds, sizeof(seconds), "%" PRIu64, expire_s);
-	redis_link_command(keys->link, on_nothing, NULL, 5,
-		(const char *[]){"SET", key, "spent", "EX", seconds}, NULL);
+	memcpy(spend->nonce, nonce, sizeof(spend->nonce));
+	spend->expire_s = expire_s;
+	keys->spend_count++;
+}
+
+void redis_keys_flush(struct redis_keys *keys)
+{
+	uint32_t count = keys->spend_count < SPENDS ? keys->spend_count : SPENDS;
+
+	if (!count || !redis_link_up(keys->link))
+		return;
+	for (uint32_t i = 0; i < count; i++) {
+		char key[KEY_BYTES], seconds[24];
+
+		ticket_key(keys, keys->spends[i].nonce, key);
+		snprintf(seconds, sizeof(seconds), "%" PRIu64, keys->spends[i].expire_s);
+		redis_link_command(keys->link, on_nothing, NULL, 5,
+			(const char *[]){"SET", key, "spent", "EX", seconds}, NULL);
+	}
+	keys->spend_count = 0;
 }
 
 /* ---- the server's own settings ---- */

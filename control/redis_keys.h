@@ -3,10 +3,10 @@
  * Cluster.
  *
  *   <prefix>{ticket}:<nonce, hex>   <boot>:<session>, while the ticket or pass is valid
- *   <prefix>{gate}:n:<node>         hash of struct keys_beat, with at_us by Redis's clock and
- * epoch, <prefix>{gate}:epoch as it was then; redis.heartbeat_expire: a node without it is unknown,
- * and gets nobody <prefix>{gate}:nodes            set of the names that ever beat since Redis was
- * empty
+ *   <prefix>{gate}:n:<node>         hash of struct keys_beat, for redis.heartbeat_expire; a node
+ *                                   without it is unknown, and gets nobody. Besides: at_us by
+ *                                   Redis's clock, and <prefix>{gate}:epoch as it was then
+ *   <prefix>{gate}:nodes            set of the names that ever beat since Redis was empty
  *
  * Thread: the control loop. */
 #ifndef SW_CONTROL_REDIS_KEYS_H
@@ -52,8 +52,12 @@ int redis_keys_claim(struct redis_keys *keys, uint64_t session,
 void redis_keys_release(
 	struct redis_keys *keys, uint64_t session, const uint8_t nonce[TICKET_NONCE_BYTES]);
 
+/* Sent by redis_keys_flush, or, while Redis is away, by the first one after that; the last 64 of
+ * them. */
 void redis_keys_spend(
 	struct redis_keys *keys, const uint8_t nonce[PASS_NONCE_BYTES], uint64_t expire_s);
+
+void redis_keys_flush(struct redis_keys *keys);
 
 /* Logs when another process, one that has not stopped, beats under the same name, and when Redis
  * begins or ends to refuse the write (no memory left, no disk). */

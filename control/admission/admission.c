@@ -314,7 +314,6 @@ static void on_joined(struct adm *adm, struct session *session, uint64_t now_ns)
 	if (session->present) /* it has come from another map */
 		return;
 	session->present = true;
-	adm_pass_give(adm, session, now_ns);
 	now_here = adm_presence_of(session);
 	adm->ops.arrived(adm->ops.ctx, &now_here);
 }

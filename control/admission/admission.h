@@ -4,8 +4,8 @@
  *   work (proof.h), then its turn (verify_queue.h) for the signature -> the ticket's or pass's
  *   single use (Redis) -> the cluster's queue (gate/gate.h) -> a place under players_max -> the
  *   character's older session leaves -> no other node has the character (Redis: presence.h) ->
- *   MSG_CHARACTER_LOAD -> an instance of the map (director.h) -> MSG_PLAYER_JOIN and Admitted ->
- *   MSG_PLAYER_JOINED and ReturnPass ... MSG_PLAYER_LEFT, MSG_PEER_GONE
+ *   MSG_CHARACTER_LOAD -> an instance of the map (director.h) -> MSG_PLAYER_JOIN, ReturnPass and
+ *   Admitted -> MSG_PLAYER_JOINED ... MSG_PLAYER_LEFT, MSG_PEER_GONE
  *
  * MSG_PLAYER_TRANSFER takes a player from JOINED back to "an instance of the map", of another one.
  *

@@ -196,11 +196,11 @@ static void on_claim(uint64_t session, const uint8_t *nonce)
 	memcpy(&short_nonce, nonce, 4);
 	short_nonce += 1ull << 40;
 	if (map64_get(&used, short_nonce) != MAP64_NONE) {
-		adm_claimed(adm, session, ADM_CLAIM_USED, now_ns);
+		claimed(session, ADM_CLAIM_USED);
 		return;
 	}
 	assert_true(map64_put(&used, short_nonce, 1));
-	adm_claimed(adm, session, ADM_CLAIM_OURS, now_ns);
+	claimed(session, ADM_CLAIM_OURS);
 }
 
 /* It is in, and leaves at once: the places are not what is tested. */

@@ -42,10 +42,14 @@ static void test_return(void **state)
 
 	(void)state;
 	begin(10);
-	session = bring(peer_of(1), 11, 22, AT_JOINING);
+	session = bring(peer_of(1), 11, 22, AT_LOADING);
 	assert_false(pass_of(peer_of(1), pass, &bytes));
-	shard_says(0, MSG_PLAYER_JOINED, session, 9);
+	loaded_as(session, MSG_LOAD_OK, "meadow");
 	assert_true(pass_of(peer_of(1), pass, &bytes));
+	/* It is there when the client hears that it is admitted. */
+	assert_int_equal(last('d', 0)->message[0].type, MSG_PEER_SEND);
+	assert_int_equal(msg_payload(last('d', 0)->message)[0], SW_MSG_ADMITTED);
+	shard_says(0, MSG_PLAYER_JOINED, session, 9);
 	assert_int_equal(counted(ADM_C_PASSES_GIVEN), 1);
 	assert_int_equal(
 		pass_open(&read, pass, bytes, &secrets.pass_keys, &wanted), PASS_FAULT_NONE);
@@ -91,7 +95,7 @@ static void test_refused(void **state)
 
 	/* Used before. */
 	come_with_pass(peer_of(2), pass, bytes);
-	assert_true(adm_claimed(adm, last('c', 0)->session, ADM_CLAIM_USED, now_ns));
+	assert_true(claimed(last('c', 0)->session, ADM_CLAIM_USED));
 	expect_refused(peer_of(2), SW_REASON_PASS_REFUSED, false);
 	assert_int_equal(counted(ADM_C_REFUSED_PASS_USED), 1);
 	gone(peer_of(2));
@@ -257,9 +261,13 @@ static void test_given_with_refusal(void **state)
 
 	(void)state;
 	begin(10);
-	session = bring(peer_of(1), 11, 22, AT_JOINING);
-	shard_says(0, MSG_PLAYER_REFUSED, session, SW_REASON_MAP_UNAVAILABLE);
+	config.maps[0].players_max = 0; /* so that no instance takes anybody */
+	config.maps[0].instances_max = 1;
+	session = bring(peer_of(1), 11, 22, AT_LOADING);
+	loaded_as(session, MSG_LOAD_OK, "meadow");
 	expect_refused(peer_of(1), SW_REASON_MAP_UNAVAILABLE, true);
+	assert_int_equal(counted(ADM_C_ADMITTED), 0);
+	assert_int_equal(counted(ADM_C_PASSES_GIVEN), 1);
 	assert_true(pass_of(peer_of(1), pass, &bytes));
 	come_with_pass(peer_of(2), pass, bytes);
 	claimed(last('c', 0)->session, ADM_CLAIM_OURS);

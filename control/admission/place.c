@@ -115,8 +115,10 @@ static void send_join(
 	adm->ops.to_shard(adm->ops.ctx, session->shard, message);
 }
 
-/* Before the first join, so that it is usually the first that the client hears. */
-static void say_admitted(struct adm *adm, struct session *session, const struct journey *journey)
+/* Before the first join, so that it is usually the first that the client hears. Its login has made
+ * its old pass, if it came with one, too old: it has the new one by the time it hears of that. */
+static void say_admitted(
+	struct adm *adm, struct session *session, const struct journey *journey, uint64_t now_ns)
 {
 	uint8_t data[REPLY_BYTES_MAX];
 
@@ -124,6 +126,7 @@ static void say_admitted(struct adm *adm, struct session *session, const struct 
 		return;
 	session->admitted = true;
 	adm_count(adm, ADM_C_ADMITTED);
+	adm_pass_give(adm, session, now_ns);
 	adm_send_bytes(adm, session->peer, data,
 		reply_admitted(data, journey->join.character_id, journey->join.map,
 			adm->config->node.name));
@@ -212,7 +215,7 @@ void adm_place(struct adm *adm, struct session *session, uint64_t now_ns)
 	CHECK(director_runs(adm->director, id, &session->shard));
 	director_enter(adm->director, id);
 	journey->tries++;
-	say_admitted(adm, session, journey);
+	say_admitted(adm, session, journey, now_ns);
 	send_join(adm, session, journey, now_ns);
 }
 

@@ -258,8 +258,8 @@ void adm_refuse_as(struct adm *adm, struct session *session, enum adm_counter co
 		retry_ms = 0;
 	if (retry_ms)
 		adm_release(adm, session);
-	/* Its login has made its old pass, if it came with one, too old. */
-	if (retry_ms && session->epoch && !session->peer_gone)
+	/* Loaded, and its old pass too old. */
+	if (retry_ms && session->epoch && !session->admitted && !session->peer_gone)
 		adm_pass_give(adm, session, now_ns);
 	if (!session->peer_gone)
 		adm_send_refusal(adm, session->peer, reason, retry_ms);

@@ -37,6 +37,7 @@ class Client:
         self.refused = None
         self.admitted = None
         self.queued = None
+        self.passes = 0
         self.joined = None
         self.detail = None
         self.spoken = []
@@ -91,8 +92,9 @@ class Client:
         self.fault(f"asked for work, though there is no pressure: {got}")
 
     def on_ReturnPass(self, got):
-        if not self.admitted or not 1 <= len(got["pass"]) <= 192 or not got["good_for_s"]:
+        if not 1 <= len(got["pass"]) <= 192 or not got["good_for_s"]:
             self.fault(f"ReturnPass is not as it should be: {got}")
+        self.passes += 1
 
     def on_Queued(self, got):
         if self.admitted or self.joined or not 1 <= got["state"] <= 6 or len(got["place"]) > 192:
@@ -104,6 +106,8 @@ class Client:
     def on_Admitted(self, got):
         if self.admitted or self.joined:
             self.fault("a second Admitted, or one after Joined")
+        if not self.passes:
+            self.fault("Admitted, and nothing to come again with")
         self.admitted = got
 
     def on_Refused(self, got):
