@@ -114,6 +114,7 @@ static void join(struct fake_server *server, ENetPeer *peer, uint32_t character)
 
 	memset(player, 0, sizeof(*player));
 	player->playing = true;
+	server->joined[character] = true;
 	player->character = character;
 	player->actor_id = server->actor_next++;
 	player->at = server->known[character] ? server->saved[character] : middle;
@@ -205,10 +206,12 @@ static void on_pass(struct fake_server *server, ENetPeer *peer, const char *pass
 	unsigned number;
 
 	if (sscanf(pass, "pass %u", &number) == 1 && number < FAKE_CHARACTERS &&
-		server->known[number])
+		server->joined[number]) {
+		server->passes++;
 		join(server, peer, number);
-	else
+	} else {
 		refuse(peer, SW_REASON_PASS_REFUSED);
+	}
 }
 
 static void on_hello(struct fake_server *server, ENetPeer *peer, const Sw__Hello *hello)

@@ -37,8 +37,8 @@ struct fake_server {
 	struct sw_move_map map;
 	struct fake_player players[FAKE_PEERS]; /* by ENet peer slot */
 	struct sw_move_state saved[FAKE_CHARACTERS];
-	bool known[FAKE_CHARACTERS], used[FAKE_CHARACTERS];
-	uint32_t hellos, inputs, clicks, leaves, connect_data, works;
+	bool known[FAKE_CHARACTERS], used[FAKE_CHARACTERS], joined[FAKE_CHARACTERS];
+	uint32_t hellos, inputs, clicks, leaves, connect_data, works, passes;
 	uint32_t skip_view_changes; /* so many are numbered but not sent: lost reliable messages */
 	int32_t push_mm;            /* added to everyone's x at the next tick: a disagreement */
 };

@@ -248,7 +248,7 @@ int bot_connect(struct bot *bot)
 	bot->left_by_us = bot->timed_out = bot->refused = bot->queued = false;
 	bot->refused_reason = bot->disconnect_reason = bot->retry_ms = 0;
 	bot->end_text[0] = '\0';
-	bot->update_ns = 0;
+	bot->update_ns = bot->vanish_ns = 0;
 	bot->npc_actor = 0;
 	bot->journal.line++;
 	trader_again(&bot->trader);
@@ -602,6 +602,20 @@ static void play(struct bot *bot, uint64_t now_ns, bool walk)
 	}
 }
 
+/* Whether it is time to vanish: at a random time around the interval. */
+static bool vanishes(struct bot *bot, uint64_t now_ns)
+{
+	uint64_t about_ns = bot->options->vanish_ns, *random = &bot->comeback.random;
+	bool due = bot->vanish_ns && now_ns >= bot->vanish_ns;
+
+	if (!bot->vanish_ns || due)
+		bot->vanish_ns =
+			now_ns + about_ns / 2 + about_ns / 1000 * bot_random_below(random, 1000);
+	return due &&
+	       comeback_drop(bot, bot_random_below(random, 2) ? COMEBACK_vanished : COMEBACK_muted,
+		       now_ns);
+}
+
 void bot_step(struct bot *bot, uint64_t now_ns, bool walk)
 {
 	uint64_t silence_ns = bot->options->silence_ns;
@@ -613,6 +627,9 @@ void bot_step(struct bot *bot, uint64_t now_ns, bool walk)
 	if (silence_ns && bot->update_ns && swc_state(bot->client) == SWC_PLAYING &&
 		now_ns - bot->update_ns > silence_ns &&
 		comeback_drop(bot, COMEBACK_silence, now_ns))
+		return;
+	if (bot->options->vanish_ns && walk && swc_state(bot->client) == SWC_PLAYING &&
+		vanishes(bot, now_ns))
 		return;
 	if (swc_state(bot->client) == SWC_PLAYING)
 		play(bot, now_ns, walk);

@@ -32,6 +32,8 @@ struct bot {
 	uint8_t pass[SWC_PASS_BYTES_MAX]; /* to come again with */
 	uint32_t pass_bytes;              /* 0: none that is good */
 	bool with_pass;                   /* this connection came with one */
+	bool ticket_used;                 /* the one whose turn it is */
+	uint64_t vanish_ns;               /* when it vanishes next; 0: not known yet */
 	uint32_t passes, passes_good;     /* shown; of these, admitted */
 	uint32_t challenges;              /* it was asked to work */
 	uint32_t retry_ms;       /* of a refusal: the same ticket may be tried again after that */

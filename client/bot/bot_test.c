@@ -200,6 +200,19 @@ static void a_signal_makes_all_stand_still(void **state)
 	assert_int_equal(server.inputs, inputs_after_still);
 }
 
+/* The tickets are good once: who comes again does so with its pass. */
+static void passes_bring_bots_back(void **state)
+{
+	(void)state;
+	write_tickets("used ", 3);
+	assert_int_equal(run_bot("--bots 3 --pass --vanish 0.3 --seconds 3 --stand-still-last 1.5 "
+				 "--connects-per-s 1000"),
+		0);
+	assert_true(server.passes >= 3);
+	assert_int_equal(server.hellos, server.passes + 3);
+	assert_int_equal(run_bot("--bots 3 --vanish 0.2 --seconds 1"), 1); /* and not without */
+}
+
 static void wrong_usage_is_2(void **state)
 {
 	static const char *const lines[] = {"--bots 0", "--bots x", "--bots -1", "--walk backwards",
@@ -223,6 +236,7 @@ int main(int argc, char **argv)
 		TEST(a_lost_reliable_message_is_not_well),
 		TEST(an_npc_is_clicked_by_name),
 		TEST(a_signal_makes_all_stand_still),
+		TEST(passes_bring_bots_back),
 		TEST(wrong_usage_is_2),
 	};
 	int failed;

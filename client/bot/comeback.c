@@ -32,11 +32,17 @@ static void count_client(struct bot *bot)
 			bot->comeback.unreadable_why = swc_refusal_text((enum swc_refusal)i);
 }
 
+static bool comes_with_pass(const struct bot *bot)
+{
+	return bot->options->pass && bot->pass_bytes;
+}
+
 static bool may_come(const struct bot *bot)
 {
 	const struct comeback *c = &bot->comeback;
 
-	return !c->leaving && !c->again_ns && c->ticket < bot->options->returns;
+	return !c->leaving && !c->again_ns &&
+	       (c->ticket < bot->options->returns || comes_with_pass(bot));
 }
 
 static void come_in(struct bot *bot, uint64_t now_ns, uint64_t wait_ms)
@@ -117,7 +123,11 @@ int comeback_due(struct bot *bot, uint64_t now_ns)
 		bot->client = NULL;
 	}
 	/* One that was not used up serves again. */
-	c->ticket += bot->retry_ms || !bot->connected || bot->with_pass ? 0 : 1;
+	bot->ticket_used |= bot->connected && !bot->retry_ms && !bot->with_pass;
+	if (bot->ticket_used && !comes_with_pass(bot)) {
+		c->ticket++;
+		bot->ticket_used = false;
+	}
 	error = bot_connect(bot);
 	return error ? error : 1;
 }

@@ -35,6 +35,9 @@
 	X("seconds", run_ns, "leave after this time; 0: on Ctrl-C (0)")                            \
 	X("stand-still-last", stand_still_last_ns, "stop walking so long before (0)")              \
 	X("leave-over", leave_over_ns, "leave one by one over the last seconds (0)")               \
+	X("vanish", vanish_ns,                                                                     \
+		"with --returns or --pass: vanish, or fall silent, about so often, and come "      \
+		"again (0)")                                                                       \
 	X("silence", silence_ns,                                                                   \
 		"with --returns: give up after hearing nothing so long (0: never)")                \
 	X("connect-timeout", connect_timeout_ns, "until joined (15)")
@@ -61,7 +64,7 @@
 	X("quests", quests, "click all NPCs in turn, choose the first answer, fight for quests")   \
 	X("party", party, "make and change parties with players near")                             \
 	X("fight", fight, "attack monsters near, and pick up what lies near")                      \
-	X("pass", pass, "with --returns: come with the pass that was given, while it is good")     \
+	X("pass", pass, "come again with the pass that was given, while it is good")               \
 	X("checksum", checksum, "ENet's CRC-32, if the server has it on")
 
 struct strings {

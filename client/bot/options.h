@@ -12,7 +12,7 @@ struct options {
 	uint16_t port;
 	uint32_t bots, first_ticket;
 	uint64_t run_ns; /* 0: until SIGINT */
-	uint64_t stand_still_last_ns, leave_over_ns, connect_timeout_ns, silence_ns;
+	uint64_t stand_still_last_ns, leave_over_ns, connect_timeout_ns, silence_ns, vanish_ns;
 	uint32_t connects_per_s;
 	uint32_t expect_enters, expect_leaves, expect_moves, expect_results, expect_trades,
 		expect_quests, expect_parties;

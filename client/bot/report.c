@@ -158,7 +158,7 @@ static json_t *bot_json(const struct bot *bot)
 		json_object_set_new(json, "trades", trades_json(&bot->trader));
 	if (bot->options->party)
 		json_object_set_new(json, "party", party_json(&bot->fellow));
-	if (bot->options->returns)
+	if (bot->options->returns || bot->options->pass)
 		json_object_set_new(json, "comebacks", comebacks_json(&bot->comeback));
 	if (bot->options->pass)
 		json_object_set_new(json, "passes",
@@ -221,7 +221,7 @@ int report_write(const char *path, const struct bot *bots, uint32_t count)
 		return -ENOMEM;
 	if (count && bots->options->trade)
 		json_object_set_new(json, "trades", all_trades(bots, count));
-	if (count && bots->options->returns)
+	if (count && (bots->options->returns || bots->options->pass))
 		json_object_set_new(json, "comebacks", all_comebacks(bots, count));
 	errno = 0;
 	error = json_dump_file(json, path, JSON_INDENT(1) | JSON_PRESERVE_ORDER);
