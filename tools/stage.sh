@@ -76,7 +76,7 @@ stage_up() {
 	mkdir -p "$stage_dir" "$stage_run" "$stage_log" "$(dirname "$stage_key")" &&
 		chmod 711 "$stage_dir" && chmod 700 "$stage_run" "$(dirname "$stage_key")" || return 1
 	services_redis_start "$stage_dir" && services_postgres_start "$stage_dir" "$stage_fsync" &&
-		stage_ticket_key && stage_operator && stage_config &&
+		stage_ticket_key && stage_operator && stage_pass_keys && stage_config &&
 		wire_up "$stage_ns" "$stage_server_end" "$stage_client_end"
 }
 
@@ -95,6 +95,13 @@ stage_operator() {
 	grep -qs ' admin ' "$stage_token" && return 0
 	(umask 077 && "$stage_bin/swctl" token "${SUDO_USER:-${USER:-operator}}" admin >"$stage_token.new") &&
 		mv "$stage_token.new" "$stage_token"
+}
+
+# What passes are sealed with stays, too: players come back after a restart.
+stage_pass_keys() {
+	local file
+	file=$(dirname "$stage_key")/pass.keys
+	[[ -s $file ]] || "$stage_bin/swctl" pass-key new "$file"
 }
 
 stage_config() {

@@ -9,7 +9,8 @@
 #   5. Redis and then PostgreSQL are killed: play goes on, /health says so, newcomers are told to try later and
 #      may with the same ticket, who leaves meanwhile is saved afterwards, recovery is automatic;
 #   6. SIGTERM, start again: everyone is where they were;
-#   7. kill -9, start again: it serves;
+#   7. kill -9, start again: it serves; players whose connections break, also by that, come back with the passes
+#      that they were given: no second ticket, no second signature;
 #   8. the wire is cut and mended: /health says so, and it serves again.
 #
 # Leaves nothing behind: no process, namespace, interface or file.
@@ -94,9 +95,21 @@ stage_server_start || die "the server did not start again"
 bots_run good_again 3001 40 --seconds 2 --walk still --expect-positions "$stage_run/good.json" ||
 	die "someone was not where they were"
 
-step "the server is killed and starts again"
+step "the server is killed and starts again, and players come back with their passes"
+bots_start breakers 7001 20 --connects-per-s 200 --pass --vanish 1 --silence 1.5 --connect-timeout 5
+sleep 5
+stand_still breakers
+sleep 2 # nobody is between two connections
+until_is 20 simulation_players
+breaks=$(metric admission_passes_good_total)
+((breaks >= 10)) || die "only $breaks came back with a pass"
+is 60 verifier_verified_total # the 40 before, and these
 kill_hard "$stage_dir/stormweir.pid"
 stage_server_start || die "the server did not start after kill -9"
+until_is 20 simulation_players
+(($(metric admission_passes_good_total) >= 20)) || die "not all came back with a pass after kill -9"
+is 0 verifier_verified_total
+bots_leave breakers
 bots_run after_kill 3001 40 --seconds 2 --connects-per-s 200 || die "nobody could join after kill -9"
 
 step "the wire is cut and mended"
