@@ -80,9 +80,11 @@ static void verify(
 	verifier_ask(((struct ctl *)ctx)->verifier, session, ticket, bytes, wall_s);
 }
 
-static int seek(void *ctx, uint64_t session, uint64_t character_id, bool in_any_case)
+static int seek(
+	void *ctx, uint64_t session, uint64_t character_id, uint64_t epoch_max, bool in_any_case)
 {
-	return presence_seek(((struct ctl *)ctx)->presence, session, character_id, in_any_case);
+	return presence_seek(
+		((struct ctl *)ctx)->presence, session, character_id, epoch_max, in_any_case);
 }
 
 static int queue(void *ctx, const struct gate_newcomer *newcomer, uint64_t now_ns)

@@ -119,6 +119,8 @@ static void on_sought(void *ctx, enum redis_result result, const struct redisRep
 			said = ADM_SOUGHT_OURS;
 		else if (!strcmp(reply->element[0]->str, "HELD"))
 			said = ADM_SOUGHT_HELD;
+		else if (!strcmp(reply->element[0]->str, "NEWER"))
+			said = ADM_SOUGHT_NEWER;
 		else
 			count(presence, PRESENCE_C_MALFORMED, 1);
 	}
@@ -126,28 +128,29 @@ static void on_sought(void *ctx, enum redis_result result, const struct redisRep
 	if (result == REDIS_RESULT_CLOSED)
 		; /* the control thread has ended */
 	else if (!presence->ops.sought(presence->ops.ctx, call->who[0].session, said) &&
-		 said != ADM_SOUGHT_HELD)
+		 said != ADM_SOUGHT_HELD && said != ADM_SOUGHT_NEWER)
 		presence_drop(presence, &call->who[0]);
 	free(call);
 }
 
-int presence_seek(
-	struct presence *presence, uint64_t session, uint64_t character_id, bool in_any_case)
+int presence_seek(struct presence *presence, uint64_t session, uint64_t character_id,
+	uint64_t epoch_max, bool in_any_case)
 {
 	const struct adm_presence who = {.session = session, .character_id = character_id};
 	struct call *call = call_new(presence, &who, 1);
-	char character[WHO_BYTES], hex[HEX_BYTES], expire_ms[16], alive_ms[16];
+	char character[WHO_BYTES], hex[HEX_BYTES], expire_ms[16], alive_ms[16], epoch[24];
 	int rc;
 
 	if (!call)
 		return -ENOMEM;
+	snprintf(epoch, sizeof(epoch), "%" PRIu64, epoch_max);
 	who_text(presence, character_id, character);
 	snprintf(hex, sizeof(hex), "%" PRIx64, session);
 	snprintf(expire_ms, sizeof(expire_ms), "%u", PRESENCE_SEEK_MS);
 	alive_text(presence, alive_ms);
-	rc = redis_link_script(presence->link, REDIS_SCRIPT_PRESENCE_SEEK, on_sought, call, 1, 8,
+	rc = redis_link_script(presence->link, REDIS_SCRIPT_PRESENCE_SEEK, on_sought, call, 1, 9,
 		(const char *[]){presence->base, character, presence->config->node.name,
-			presence->boot, hex, expire_ms, in_any_case ? "1" : "0", alive_ms},
+			presence->boot, hex, expire_ms, in_any_case ? "1" : "0", alive_ms, epoch},
 		NULL);
 	if (rc)
 		free(call);
@@ -243,8 +246,8 @@ static void send_drops(struct presence *presence)
 		argv[n++] = texts[i].who;
 		argv[n++] = texts[i].session;
 	}
-	redis_link_script(presence->link, REDIS_SCRIPT_PRESENCE_DROP, on_drop, presence, 1, n, argv,
-		NULL);
+	redis_link_script(
+		presence->link, REDIS_SCRIPT_PRESENCE_DROP, on_drop, presence, 1, n, argv, NULL);
 }
 
 void presence_flush(struct presence *presence)
@@ -286,8 +289,8 @@ void presence_beat(struct presence *presence, bool stopped)
 	snprintf(key, sizeof(key), "%s:alive:%s", presence->base, presence->config->node.name);
 	alive_text(presence, expire_ms);
 	if (stopped)
-		redis_link_command(presence->link, on_nothing, NULL, 2,
-			(const char *[]){"DEL", key}, NULL);
+		redis_link_command(
+			presence->link, on_nothing, NULL, 2, (const char *[]){"DEL", key}, NULL);
 	else
 		redis_link_command(presence->link, on_nothing, NULL, 5,
 			(const char *[]){"SET", key, presence->boot, "PX", expire_ms}, NULL);
@@ -338,6 +341,6 @@ void presence_tick(struct presence *presence, uint64_t now_ns)
 	presence->mail_ns = now_ns;
 	snprintf(key, sizeof(key), "%s:mail:%s", presence->base, presence->config->node.name);
 	snprintf(most, sizeof(most), "%u", MAIL_MAX);
-	presence->mail_asked = !redis_link_command(presence->link, on_mail, presence, 3,
-		(const char *[]){"LPOP", key, most}, NULL);
+	presence->mail_asked = !redis_link_command(
+		presence->link, on_mail, presence, 3, (const char *[]){"LPOP", key, most}, NULL);
 }

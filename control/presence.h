@@ -58,8 +58,8 @@ struct presence *presence_new(const struct sw_config *config, struct redis_link 
 void presence_free(struct presence *presence);
 
 /* As adm_ops.seek. */
-int presence_seek(
-	struct presence *presence, uint64_t session, uint64_t character_id, bool in_any_case);
+int presence_seek(struct presence *presence, uint64_t session, uint64_t character_id,
+	uint64_t epoch_max, bool in_any_case);
 /* Both are gathered and sent by presence_flush, puts first; while Redis is away they are dropped: a
  * put is said again by the refresh, a key that is not removed expires. */
 void presence_put(struct presence *presence, const struct adm_presence *who);

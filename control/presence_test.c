@@ -1,27 +1,34 @@
-/* Proves with two nodes on one Redis that no character is played on both: a login ends the stay on the
- * other node, and waits until that is kept; one that has crashed is no obstacle; and where Redis has
- * forgotten who plays where, the older stay ends as soon as it says so again. The test is shard,
- * world and client of both. */
+/* Proves with two nodes on one Redis that no character is played on both: a login ends the stay on
+ * the other node, and waits until that is kept; one that has crashed is no obstacle; and where
+ * Redis has forgotten who plays where, the older stay ends as soon as it says so again. The test is
+ * shard, world and client of both. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "common/log.h"
 #include "common/mono.h"
+#include "control/admission/pass_key.h"
 #include "control/control_rig.h"
+#include "proto/client.pb-c.h"
 
 #define HERO 7
 
 static struct rig a, b;
+static char pass_keys[] = "/tmp/sw-presence-XXXXXX"; /* the cluster's */
 
 static void start(void)
 {
 	rig_init(&a, 4096);
+	strcpy(a.config.admission.pass_keys, pass_keys);
 	rig_start(&a);
 	rig_init(&b, 4096);
+	strcpy(b.config.admission.pass_keys, pass_keys);
 	strcpy(b.config.node.name, "node-2");
 	strcpy(b.config.redis.address, a.server.address);
 	b.ctl = ctl_start(&b.config, &b.links, stderr);
@@ -212,8 +219,8 @@ static void an_emptied_redis_makes_the_older_stay_end(void **state)
 	rig_left(&a, here);
 	rig_settled(&a);
 	/* Forgotten again: now it is the older stay that speaks first. */
-	freeReplyObject(rig_ask(&a,
-		"HSET t{presence}:at:1:7 node node-1 boot 0 session 1 generation 41"));
+	freeReplyObject(
+		rig_ask(&a, "HSET t{presence}:at:1:7 node node-1 boot 0 session 1 generation 41"));
 	cut();
 	rig_until(&a, "HGET t{presence}:at:1:7 generation", "43", 0);
 	rig_until(&a, "HGET t{presence}:at:1:7 node", "node-2", 0);
@@ -222,19 +229,97 @@ static void an_emptied_redis_makes_the_older_stay_end(void **state)
 
 static int setup(void **state)
 {
+	struct pass_keys keys;
+
 	(void)state;
 	sw_log_open("", "error");
-	return rig_keys() ? 0 : -1;
+	if (!rig_keys())
+		return -1;
+	close(mkstemp(pass_keys));
+	pass_keys_draw(&keys);
+	return pass_keys_save(&keys, pass_keys, true);
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	return unlink(pass_keys);
+}
+
+/* The newest pass that the node has given: the message's bytes. */
+static uint32_t pass_of(struct rig *rig, uint8_t pass[256])
+{
+	const struct msg *message;
+	uint32_t bytes;
+
+	do
+		message = rig_expect(rig->links.to_dataplane[0], MSG_PEER_SEND);
+	while (msg_payload(message)[0] != SW_MSG_RETURN_PASS);
+	bytes = message->payload_bytes - 1;
+	memcpy(pass, msg_payload(message) + 1, bytes);
+	return bytes;
+}
+
+static void hello_with_pass(struct rig *rig, uint32_t peer, const uint8_t *given, uint32_t bytes)
+{
+	Sw__ReturnPass *pass = sw__return_pass__unpack(NULL, bytes, given);
+	uint8_t data[512] = {SW_MSG_HELLO};
+	Sw__Hello message = SW__HELLO__INIT;
+
+	assert_non_null(pass);
+	message.protocol_version = SW_PROTOCOL_VERSION;
+	message.pass = pass->pass;
+	rig_connect(rig, handle_make(0, 1, peer));
+	rig_push(rig->links.from_dataplane[0], MSG_PEER_PACKET, handle_make(0, 1, peer), data,
+		(uint32_t)(1 + sw__hello__pack(&message, data + 1)), MSG_SEND_RELIABLE);
+	sw__return_pass__free_unpacked(pass, NULL);
+}
+
+/* A pass of an earlier stay does not end a later one on another node; one of that stay does. */
+static void a_pass_ends_no_later_stay(void **state)
+{
+	uint64_t here, there;
+	uint8_t old[256], newer[256];
+	uint32_t old_bytes, newer_bytes;
+	struct msg_character_load load;
+
+	(void)state;
+	start();
+	hello(&a, 1);
+	here = load_at(&a);
+	join_at(&a, here, 42);
+	old_bytes = pass_of(&a, old);
+	rig_gone(&a, handle_make(0, 1, 1));
+	rig_left(&a, here);
+	rig_say_settled(&a, rig_expect(a.links.to_world, MSG_CHARACTER_SETTLE));
+	hello(&b, 2);
+	there = load_at(&b);
+	join_at(&b, there, 43);
+	newer_bytes = pass_of(&b, newer);
+	rig_until(&a, "HGET t{presence}:at:1:7 generation", "43", 0);
+
+	hello_with_pass(&a, 3, old, old_bytes);
+	assert_int_equal(rig_disconnected(&a), SW_REASON_PASS_REFUSED);
+	rig_until(&a, "HGET t{presence}:at:1:7 node", "node-2", 0);
+
+	hello_with_pass(&a, 4, newer, newer_bytes);
+	expect_removed(&b, there);
+	rig_left(&b, there);
+	rig_say_settled(&b, rig_expect(b.links.to_world, MSG_CHARACTER_SETTLE));
+	memcpy(&load, msg_payload(rig_expect(a.links.to_world, MSG_CHARACTER_LOAD)), sizeof(load));
+	assert_int_equal(load.epoch_max, 43);
+	end();
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_login_elsewhere_ends_the_stay),
+		cmocka_unit_test(a_pass_ends_no_later_stay),
 		cmocka_unit_test(a_login_under_way_makes_room),
 		cmocka_unit_test(a_node_without_a_beat_is_no_obstacle),
 		cmocka_unit_test(an_emptied_redis_makes_the_older_stay_end),
 	};
 
-	return cmocka_run_group_tests(tests, setup, NULL);
+	return cmocka_run_group_tests(tests, setup, teardown);
 }

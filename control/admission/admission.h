@@ -148,6 +148,7 @@ enum adm_claim {
 enum adm_sought {
 	ADM_SOUGHT_OURS,   /* nobody else; it is reserved for the session */
 	ADM_SOUGHT_HELD,   /* another node, which has been told to end it */
+	ADM_SOUGHT_NEWER,  /* another node, by a login since epoch_max: nothing was done */
 	ADM_SOUGHT_UNKNOWN /* no answer: it may be reserved */
 };
 
@@ -180,8 +181,10 @@ struct adm_ops {
 	/* It waits no more. away: it may come back to its place. */
 	void (*unqueue)(void *ctx, uint64_t session, bool away);
 	/* Asks Redis whether another node has the character, and reserves it if not, or in any
-	 * case. Returns 0: adm_sought follows, exactly once; or a negative errno: Redis is away. */
-	int (*seek)(void *ctx, uint64_t session, uint64_t character_id, bool in_any_case);
+	 * case. epoch_max: 0, or as in msg_character_load. Returns 0: adm_sought follows, exactly
+	 * once; or a negative errno: Redis is away. */
+	int (*seek)(void *ctx, uint64_t session, uint64_t character_id, uint64_t epoch_max,
+		bool in_any_case);
 	/* The player is on a map; is not any more, and is being saved. */
 	void (*arrived)(void *ctx, const struct adm_presence *presence);
 	void (*departed)(void *ctx, const struct adm_presence *presence);

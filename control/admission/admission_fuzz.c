@@ -221,8 +221,10 @@ static void presence(void *ctx, const struct adm_presence *who)
 	check(who->session && who->character_id);
 }
 
-static int seek(void *ctx, uint64_t session, uint64_t character_id, bool in_any_case)
+static int seek(void *ctx, uint64_t session, uint64_t character_id, uint64_t epoch_max,
+	bool in_any_case)
 {
+	(void)epoch_max;
 	(void)ctx;
 	(void)in_any_case;
 	check(character_id != 0);

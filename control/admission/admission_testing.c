@@ -117,8 +117,10 @@ bool verify_one(void)
 	return true;
 }
 
-static int seek(void *ctx, uint64_t session, uint64_t character_id, bool in_any_case)
+static int seek(void *ctx, uint64_t session, uint64_t character_id, uint64_t epoch_max,
+	bool in_any_case)
 {
+	(void)epoch_max;
 	(void)ctx;
 	assert_true(character_id > 0);
 	if (seek_rc)

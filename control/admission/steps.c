@@ -90,7 +90,7 @@ static void seek(struct adm *adm, struct session *session, uint64_t now_ns)
 
 	session->seek_ns = UINT64_MAX;
 	if (adm->ops.seek(adm->ops.ctx, session_handle(session), session->ticket.character_id,
-		    in_any_case))
+		    session->epoch_max, in_any_case))
 		adm_refuse(adm, session, ADM_C_REFUSED_REDIS_AWAY, 0, now_ns);
 	else if (in_any_case)
 		adm_count(adm, ADM_C_FORCED);
@@ -132,6 +132,8 @@ bool adm_sought(struct adm *adm, uint64_t handle, enum adm_sought said, uint64_t
 	if (said == ADM_SOUGHT_OURS) {
 		session->reserved = true;
 		send_load(adm, session, now_ns);
+	} else if (said == ADM_SOUGHT_NEWER) {
+		adm_refuse(adm, session, ADM_C_REFUSED_PASS_STALE, 0, now_ns);
 	} else if (said == ADM_SOUGHT_HELD) {
 		if (!session->elsewhere)
 			adm_count(adm, ADM_C_ELSEWHERE);

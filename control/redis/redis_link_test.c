@@ -649,7 +649,7 @@ static void test_real_scripts(void **state)
 	redis_link_command(
 		fake.link, on_answer, &answer, 2, (const char *[]){"SCRIPT", "FLUSH"}, NULL);
 	RUN_UNTIL(&fake, answer.calls);
-	SCRIPT(PRESENCE_SEEK, 1, "p", "1:7", "node-a", "b1", "s1", "60000", "0", "3000");
+	SCRIPT(PRESENCE_SEEK, 1, "p", "1:7", "node-a", "b1", "s1", "60000", "0", "3000", "0");
 	assert_int_equal(counted(fake.link, REDIS_C_SCRIPT_RELOADS), 1);
 	SCRIPT(PRESENCE_DROP, 1, "p", "node-a", "b1", "1:7", "s1");
 	assert_int_equal(answer.integer, 1);

@@ -6,14 +6,26 @@
 --   :mail:<node>              list for that node: boot, session and character of a stay to end
 -- ARGV[1] realm:character   ARGV[2] node   ARGV[3] boot   ARGV[4] session   ARGV[5] expiry in ms
 -- ARGV[6] "1": reserve in any case; whoever has it has had its time   ARGV[7] expiry of alive in ms
--- Returns {"OURS"}, or {"HELD", node}.
+-- ARGV[8] "0", or the generation that the login is of: whoever has it by a newer one keeps it
+-- Returns {"OURS"}, {"HELD", node}, or {"NEWER", node}.
 local base, who, node, boot, session = KEYS[1], ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local key = base .. ':at:' .. who
-local there = redis.call('HMGET', key, 'node', 'boot', 'session')
+local there = redis.call('HMGET', key, 'node', 'boot', 'session', 'generation')
 redis.call('SET', base .. ':alive:' .. node, boot, 'PX', ARGV[7]) -- after Redis was emptied: before its beat
 local others = there[1] and (there[1] ~= node or there[2] ~= boot)
 
+-- 64-bit numbers as decimal text: Lua 5.1's doubles would round them.
+local function newer(a, b)
+	if #a ~= #b then
+		return #a > #b
+	end
+	return a > b
+end
+
 if others and redis.call('GET', base .. ':alive:' .. there[1]) == there[2] then
+	if ARGV[8] ~= '0' and (there[4] == '0' or newer(there[4], ARGV[8])) then
+		return {'NEWER', there[1]}
+	end
 	local mail = base .. ':mail:' .. there[1]
 	redis.call('RPUSH', mail, there[2] .. ' ' .. there[3] .. ' ' .. who)
 	redis.call('LTRIM', mail, -4096, -1)

@@ -218,10 +218,12 @@ static void to_shard(void *ctx, uint32_t shard, const struct msg *message)
 	assert_true(msg_ring_push(((struct rig *)ctx)->links[shard].from_control, message));
 }
 
-static int seek(void *ctx, uint64_t session, uint64_t character_id, bool in_any_case)
+static int seek(void *ctx, uint64_t session, uint64_t character_id, uint64_t epoch_max,
+	bool in_any_case)
 {
 	struct rig *rig = ctx;
 
+	(void)epoch_max;
 	(void)character_id;
 	(void)in_any_case;
 	assert_true(rig->seek_count < 64);
