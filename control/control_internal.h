@@ -66,6 +66,8 @@ struct ctl {
 	struct party *party;
 	struct gate *gate;
 	struct gate_link *gate_link;
+	uint64_t nodes_asked_ns; /* the world, for the nodes that a rebuild waits for */
+	bool nodes_known;
 	uint64_t redis_up_ns;    /* presence said before is said again */
 	struct outbox *outboxes; /* dataplane[workers], shards[shards], world */
 	uint32_t outbox_count;

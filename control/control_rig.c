@@ -58,7 +58,7 @@ void rig_init(struct rig *rig, uint32_t to_dataplane_slots)
 	rig->config.admission.rate = rig->config.admission.burst = 100000;
 	rig->config.admission.batch = 1000;
 	rig->config.admission.lease_ms = 15000;
-	rig->config.admission.rebuild_ms = 10000;
+	rig->config.admission.rebuild_ms = 300; /* no world answers which nodes there are */
 	rig->config.admission.operator_share = 20;
 	rig->config.admission.returning_share = 40;
 	strcpy(rig->config.admission.first_map, "meadow");

@@ -399,9 +399,14 @@ static struct {
 static void storm_load(struct rig *rig, const struct msg *message)
 {
 	struct msg_character_loaded loaded = {.epoch = 1, .session = message->subject};
+	const struct msg_nodes alone = {.known = 1};
 
 	if (message->type == MSG_PARTY_RESTORE)
 		return; /* parties are not what this is about */
+	if (message->type == MSG_NODES_QUERY) {
+		rig_push(rig->links.from_world, MSG_NODES, 0, &alone, sizeof(alone), 0);
+		return;
+	}
 	if (message->type == MSG_CHARACTER_SETTLE) {
 		rig_say_settled(rig, message);
 		return;

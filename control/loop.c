@@ -17,6 +17,8 @@
 #define PRESENCE_BATCHES 1600u
 /* Longest wait, at the very end, for a full ring to take the last goodbyes. */
 #define FINISH_MS 200u
+/* How often the world is asked for the nodes while Redis is put together again. */
+#define NODES_ASK_MS 500u
 
 /* ---- out: through the outboxes ---- */
 
@@ -402,6 +404,43 @@ static void tell_node_state(struct ctl *ctl)
 		to_dataplane(ctl, w, &message);
 }
 
+/* ---- the nodes that an emptied Redis has to hear of ---- */
+
+static void on_nodes(struct ctl *ctl, const struct msg *message)
+{
+	const uint8_t *at = msg_payload(message);
+	char names[NODES_MAX * NODE_NAME_BYTES] = "";
+	struct msg_nodes head;
+	size_t used = 0;
+
+	if (message->payload_bytes < sizeof(head))
+		return;
+	memcpy(&head, at, sizeof(head));
+	if (!head.known || head.count > NODES_MAX ||
+		message->payload_bytes != sizeof(head) + head.count * NODE_NAME_BYTES)
+		return; /* asked again, as long as it matters */
+	at += sizeof(head);
+	for (uint32_t i = 0; i < head.count; i++, at += NODE_NAME_BYTES)
+		used += (size_t)snprintf(names + used, sizeof(names) - used, "%.*s ",
+			(int)NODE_NAME_BYTES - 1, (const char *)at);
+	ctl->nodes_known = true;
+	gate_link_expect(ctl->gate_link, names);
+}
+
+static void tick_gate(struct ctl *ctl, uint64_t now_ns)
+{
+	if (gate_state(ctl->gate) == GATE_REBUILDING) {
+		if (now_ns - ctl->nodes_asked_ns >= NODES_ASK_MS * NS_PER_MS) {
+			ctl->nodes_asked_ns = now_ns;
+			send_simple(ctl, ctl_world_outbox(ctl), MSG_NODES_QUERY);
+		}
+	} else if (ctl->nodes_known) { /* for the next time it is old */
+		ctl->nodes_known = false;
+		gate_link_expect(ctl->gate_link, NULL);
+	}
+	gate_link_tick(ctl->gate_link, &(struct gate_here){room(ctl), places(ctl)}, now_ns);
+}
+
 /* ---- in: the rings ---- */
 
 enum source { FROM_DATAPLANE, FROM_SHARD, FROM_WORLD, FROM_OPS, FROM_VERIFIER };
@@ -434,6 +473,8 @@ static uint32_t drain(struct ctl *ctl, struct msg_ring *ring, enum source source
 				orders_writes(ctl, message);
 			else if (message->type == MSG_CHARACTER_SETTLED)
 				on_settled(ctl, message);
+			else if (message->type == MSG_NODES)
+				on_nodes(ctl, message);
 			else if (message->type == MSG_PARTY_RESTORED)
 				party_from_world(ctl->party, message, now_ns);
 			else
@@ -494,7 +535,7 @@ void ctl_on_drain(uv_timer_t *timer)
 	presence_flush(ctl->presence);
 	redis_keys_flush(ctl->keys);
 	party_tick(ctl->party, now_ns);
-	gate_link_tick(ctl->gate_link, &(struct gate_here){room(ctl), places(ctl)}, now_ns);
+	tick_gate(ctl, now_ns);
 	busy = flush_outboxes(ctl, &crowded) || messages;
 	counter_add(&ctl->counters[CTL_C_ROUNDS], 1);
 	counter_add(&ctl->counters[CTL_C_MESSAGES], messages);

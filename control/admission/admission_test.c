@@ -232,6 +232,64 @@ static void test_cap(void **state)
 	finish();
 }
 
+/* A client is given its place as a pass, once for each place, and what it shows of it reaches the gate:
+ * of its own character alone, whole, and of this purpose. */
+static void test_place_pass(void **state)
+{
+	const struct gate_standing at_5 = {.state = GATE_OPEN,
+		.position = 5,
+		.lane = GATE_LANE_RETURNING,
+		.seq = 5,
+		.epoch = 0xfedcba9876543210};
+	struct gate_standing at_9 = at_5;
+	uint64_t session;
+
+	(void)state;
+	begin(0);
+	session = bring(peer_of(1), 1, 1, AT_LOADING);
+	assert_int_equal(newcomer.seq, 0);
+	for (int i = 0; i < 4; i++) {
+		const struct msg *message;
+		Sw__Queued *told;
+
+		at_9.seq = 9;
+		adm_tell(adm, session, i < 2 ? &at_5 : &at_9);
+		message = last('d', MSG_PEER_SEND)->message;
+		told = sw__queued__unpack(
+			NULL, message->payload_bytes - 1, msg_payload(message) + 1);
+		assert_int_equal(told->place.len > 0, i == 0 || i == 2);
+		if (i == 0) {
+			shown_place_bytes = (uint32_t)told->place.len;
+			memcpy(shown_place, told->place.data, told->place.len);
+		}
+		sw__queued__free_unpacked(told, NULL);
+	}
+	gone(peer_of(1));
+	/* Its own, as it was. */
+	bring(peer_of(2), 1, 1, AT_LOADING);
+	assert_int_equal(newcomer.seq, 5);
+	assert_int_equal(newcomer.epoch, at_5.epoch);
+	assert_int_equal(newcomer.place_lane, GATE_LANE_RETURNING);
+	assert_int_equal(newcomer.lane, GATE_LANE_NORMAL);
+	/* Another character's; another account's. */
+	bring(peer_of(3), 1, 2, AT_LOADING);
+	assert_int_equal(newcomer.seq, 0);
+	gone(peer_of(2));
+	bring(peer_of(4), 2, 1, AT_LOADING);
+	assert_int_equal(newcomer.seq, 0);
+	gone(peer_of(4));
+	/* One byte is another: no place, and no harm. */
+	shown_place[shown_place_bytes / 2] ^= 1;
+	bring(peer_of(5), 1, 1, AT_LOADING);
+	assert_int_equal(newcomer.seq, 0);
+	assert_int_equal(counted(ADM_C_PASS(PASS_FAULT_FORGED)), 1);
+	assert_false(was_refused(peer_of(5)));
+	shown_place_bytes = 0;
+	gone(peer_of(3));
+	gone(peer_of(5));
+	finish();
+}
+
 /* Who waits in the queue and ends there: its ticket is good again where it may come back, and the
  * gate hears whether its place is to be kept. */
 static void test_queue_ends(void **state)
@@ -671,6 +729,7 @@ int main(void)
 		cmocka_unit_test(test_world_and_shard_refuse),
 		cmocka_unit_test(test_cap),
 		cmocka_unit_test(test_queue_ends),
+		cmocka_unit_test(test_place_pass),
 		cmocka_unit_test(test_takeover),
 		cmocka_unit_test(test_takeover_third),
 		cmocka_unit_test(test_takeover_wrong_account),

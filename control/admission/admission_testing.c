@@ -24,6 +24,8 @@ struct gate_newcomer newcomer;
 static uint64_t waiting[WAITING_MAX];
 static uint32_t waiting_count;
 uint64_t now_ns;
+uint8_t shown_place[PASS_BYTES_MAX];
+uint32_t shown_place_bytes;
 const struct adm_secrets secrets = {.pass_keys = {1, {{7, {1, 2, 3}}}}, .challenge_key = {4, 5, 6}};
 struct asked asked[ADM_VERIFY_WINDOW];
 uint32_t asked_count;
@@ -394,6 +396,8 @@ void hello_as(uint64_t peer, uint32_t version, const struct ticket *ticket)
 
 	message.protocol_version = version;
 	message.ticket.len = ticket_sign(signed_ticket, ticket, key.id, key.secret_key);
+	message.place.data = shown_place;
+	message.place.len = shown_place_bytes;
 	message.ticket.data = signed_ticket;
 	dataplane(MSG_PEER_PACKET, peer, data, (uint32_t)(1 + sw__hello__pack(&message, data + 1)),
 		SW_CHANNEL_SESSION);

@@ -97,6 +97,9 @@ bool solve(const uint8_t challenge[SW_PROOF_CHALLENGE_BYTES], uint32_t bits, uin
 	uint64_t *number);
 struct ticket ticket_for(uint64_t account, uint64_t character);
 void hello(uint64_t peer, uint64_t account, uint64_t character);
+/* Shown with each Hello from now on; 0 bytes: none. */
+extern uint8_t shown_place[PASS_BYTES_MAX];
+extern uint32_t shown_place_bytes;
 void loaded_as(uint64_t session, enum msg_load_result result, const char *map);
 void shard_says(uint32_t shard, enum msg_type type, uint64_t session, uint32_t second);
 

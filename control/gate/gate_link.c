@@ -19,7 +19,7 @@
 #define ARG_BYTES   40
 #define ARGS_MAX    (HEAD_ARGS + 5 * WORDS)
 #define HEAD_BYTES  32
-#define NAMES_BYTES 4096u
+#define NAMES_BYTES 8192u
 
 struct gate_link {
 	const struct sw_config *config;
@@ -55,7 +55,7 @@ struct gate_link *gate_link_new(const struct sw_config *config, struct redis_lin
 	l->ctx = ctx;
 	snprintf(l->base, sizeof(l->base), "%s{gate}:", config->redis.prefix);
 	snprintf(l->boot, sizeof(l->boot), "%016" PRIx64, boot);
-	gate_link_expect(l, config->node.name);
+	gate_link_expect(l, NULL);
 	pthread_mutex_init(&l->lock, NULL);
 	l->state = GATE_AWAY;
 	snprintf(l->sentence, sizeof(l->sentence), "not heard of yet");
@@ -72,8 +72,12 @@ void gate_link_free(struct gate_link *l)
 
 void gate_link_expect(struct gate_link *l, const char *names)
 {
-	snprintf(l->expected, sizeof(l->expected), "%s",
-		names && strlen(names) < NAMES_BYTES ? names : "?");
+	const char *own = l->config->node.name;
+
+	if (names && strlen(own) + strlen(names) + 2 <= NAMES_BYTES)
+		snprintf(l->expected, sizeof(l->expected), "%s %s", own, names);
+	else
+		snprintf(l->expected, sizeof(l->expected), "?");
 }
 
 /* ---- what is said ---- */

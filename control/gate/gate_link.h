@@ -23,9 +23,9 @@ struct gate_link *gate_link_new(const struct sw_config *config, struct redis_lin
 	uint64_t boot, struct gate *gate, gate_link_fn *ordered, void *ctx);
 void gate_link_free(struct gate_link *gate_link);
 
-/* The nodes whose places a Redis that was emptied has to know again before anybody is let in:
- * names, with blanks between them; copied. NULL: not known, then it waits for admission.rebuild.
- * Until it is called it is this node alone. */
+/* The nodes, beside this one, whose places a Redis that was emptied has to know again before anybody
+ * is let in: names, with blanks between them; copied. NULL, and as long as it was not called: not
+ * known, then it waits for admission.rebuild. */
 void gate_link_expect(struct gate_link *gate_link, const char *names);
 
 /* Takes a turn when one is due, and tells those who wait. Every few milliseconds. */
