@@ -196,6 +196,24 @@ static void nobody_waits_for_ever(void **state)
 	finish();
 }
 
+/* Also while it is on no map, its pass does not bring it back. */
+static void whoever_is_kicked_on_the_way_has_no_pass(void **state)
+{
+	uint64_t peer = peer_of(1), session;
+
+	(void)state;
+	begin_with_room(0, 1);
+	session = bring(peer, 1, 10, AT_IN);
+	transfer(0, session, "arena", "meadow");
+	assert_int_equal(how_many('x', 0), 0);
+	assert_true(adm_kick(adm, session, now_ns));
+	assert_int_equal(how_many('x', 0), 1);
+	expect_refused(peer, SW_REASON_KICKED, false);
+	gone(peer);
+	builds_done(true);
+	finish();
+}
+
 static void whoever_waits_gets_what_is_built(void **state)
 {
 	uint64_t a, b, c;
@@ -417,6 +435,7 @@ int main(void)
 		cmocka_unit_test(a_transfer_keeps_the_session),
 		cmocka_unit_test(a_transfer_that_fails_comes_back),
 		cmocka_unit_test(nobody_waits_for_ever),
+		cmocka_unit_test(whoever_is_kicked_on_the_way_has_no_pass),
 		cmocka_unit_test(whoever_waits_gets_what_is_built),
 		cmocka_unit_test(a_room_takes_back_its_own),
 		cmocka_unit_test(the_same_copy_of_a_map_is_preferred),

@@ -83,7 +83,8 @@ bool adm_kick(struct adm *adm, uint64_t session_handle_of, uint64_t now_ns)
 	case SESSION_WAITING:
 	case SESSION_SEEKING:
 	case SESSION_LOADING:
-	case SESSION_PLACING:
+	case SESSION_PLACING: /* on its way to another map, it has a pass */
+		adm_pass_spend(adm, session);
 		adm_refuse(adm, session, ADM_C_REFUSED_KICKED, 0, now_ns);
 		break;
 	case SESSION_JOINING:
