@@ -42,6 +42,7 @@ enum lane_side { LANE_SHARD = 1, LANE_CONTROL = 2 };
 	X(MSG_CHARACTER_SETTLE, LANE_SYNC, LANE_CONTROL, MSG_CHARACTER_SETTLED)                    \
 	X(MSG_NODES_QUERY, LANE_QUERY, LANE_CONTROL, MSG_NODES)                                    \
 	X(MSG_WRITES_QUERY, LANE_QUERY, LANE_CONTROL, MSG_WRITES_RESULT)                           \
+	X(MSG_CORRECTION, LANE_COMMIT, LANE_CONTROL, MSG_CORRECTION_RESULT)                        \
 	X(MSG_AUDIT, LANE_ASYNC, LANE_CONTROL, MSG_NONE)                                           \
 	X(MSG_PARTY_SAVE, LANE_ASYNC, LANE_CONTROL, MSG_NONE)                                      \
 	X(MSG_PARTY_RESTORE, LANE_QUERY, LANE_CONTROL, MSG_PARTY_RESTORED)
@@ -52,6 +53,19 @@ enum lane_side { LANE_SHARD = 1, LANE_CONTROL = 2 };
 	_Static_assert(((lane) == LANE_ASYNC) == ((answer) == MSG_NONE), "who asks is answered");
 LANE_MESSAGES(LANE_CHECK)
 #undef LANE_CHECK
+
+/* msg_begin of a message that a shard asks the world with: any other type, or one of another lane or
+ * side, does not compile. type: its name, MSG_COMMIT. (Whatever way a message was made, sim_push
+ * and ctl_push look again in check builds, and the world always.) */
+#define LANE_SIDE_ENUM(type, lane, from, answer) LANE_SIDE_##type = (from),
+enum lane_sides { LANE_MESSAGES(LANE_SIDE_ENUM) LANE_SIDES_END };
+#undef LANE_SIDE_ENUM
+#define lane_shard_begin(message, type, peer, payload_bytes)                                       \
+	({                                                                                         \
+		_Static_assert((int)LANE_SIDE_##type == (int)LANE_SHARD,                           \
+			#type " is not a shard's to send: a tick never waits");                    \
+		msg_begin((message), type, (peer), (payload_bytes));                               \
+	})
 
 /* LANE_NONE: not one that this side may send to the world. */
 static inline enum lane lane_of(uint16_t type, enum lane_side from)

@@ -120,6 +120,14 @@ enum msg_type {
 	MSG_NODES_QUERY,
 	/* world to control. payload: msg_nodes and its names */
 	MSG_NODES,
+	/* control to world: what an operator gives, takes or reverses. payload: msg_correction of
+	 * common/correction.h */
+	MSG_CORRECTION,
+	/* world to control. payload: msg_correction_result */
+	MSG_CORRECTION_RESULT,
+	/* control to shard: the database has something else of this player than its shard: ask
+	 * again. payload: msg_player_reload */
+	MSG_PLAYER_RELOAD,
 
 	/* any hot thread to the log thread. payload: msg_log_event */
 	MSG_LOG_EVENT,
@@ -282,6 +290,10 @@ struct msg_player_remove {
 	uint64_t session;
 	uint32_t reason; /* sw_disconnect_reason for the client */
 	uint32_t pad;
+};
+
+struct msg_player_reload {
+	uint64_t session;
 };
 
 struct msg_player_joined {

@@ -338,7 +338,7 @@ bool sim_save_push(struct sim_shard *s, struct sim_map *m, uint32_t slot, bool l
 		.heading = room ? p->return_heading : e->heading,
 		.leaving = leaving,
 		.stay = p->stay};
-	uint8_t *payload = msg_begin(message, MSG_POSITION_SAVE, p->peer, sizeof(save));
+	uint8_t *payload = lane_shard_begin(message, MSG_POSITION_SAVE, p->peer, sizeof(save));
 
 	_Static_assert(MSG_HEAD_BYTES + sizeof(save) <= sizeof(message), "two slots");
 	memcpy(save.map, room ? p->return_map : m->config.name, MAP_NAME_BYTES);

@@ -11,7 +11,7 @@ static bool ask(
 	struct msg_detail_query query = {.request = sim_handle(m, slot),
 		.character_id = p->character_id,
 		.realm_id = p->realm_id};
-	uint8_t *payload = msg_begin(&message, MSG_DETAIL_QUERY, p->peer, sizeof(query));
+	uint8_t *payload = lane_shard_begin(&message, MSG_DETAIL_QUERY, p->peer, sizeof(query));
 
 	message.subject = query.request;
 	memcpy(payload, &query, sizeof(query));

@@ -16,7 +16,9 @@
 #include "common/config.h"
 #include "common/counter.h"
 #include "common/handle.h"
+#include "common/check.h"
 #include "common/instance.h"
+#include "common/lanes.h"
 #include "common/mono.h"
 #include "common/msg.h"
 #include "common/msg_ring.h"
@@ -624,6 +626,7 @@ static inline uint32_t sim_work_taken(struct sim_map *m)
 /* All pushes but those to the log go through here: whether a ring had room is an input, too. */
 static inline bool sim_push(struct sim_shard *s, struct msg_ring *ring, const struct msg *message)
 {
+	DCHECK(ring != s->links.to_world || lane_of(message->type, LANE_SHARD) != LANE_NONE);
 	return s->record ? sim_record_push(s->record, ring, message) : msg_ring_push(ring, message);
 }
 

@@ -66,7 +66,7 @@ static bool push(
 		.expires_ms = SIM_COMMIT_EXPIRES_MS,
 		.reason = COMMIT_REASON_TRADE,
 		.ops = count};
-	uint8_t *payload = msg_begin(
+	uint8_t *payload = lane_shard_begin(
 		message, MSG_COMMIT, HANDLE_NONE, (uint32_t)(sizeof(body) + count * sizeof(*ops)));
 
 	for (uint32_t who = 0; who < 2; who++) {

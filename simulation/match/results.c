@@ -52,7 +52,7 @@ static bool ask(struct sim_shard *s, const struct sim_map *m, uint32_t index)
 		.amount = result->place,
 		.serial = m->match.serial};
 	uint8_t *payload =
-		msg_begin(message, MSG_COMMIT, HANDLE_NONE, (uint32_t)(sizeof(body) + sizeof(op)));
+		lane_shard_begin(message, MSG_COMMIT, HANDLE_NONE, (uint32_t)(sizeof(body) + sizeof(op)));
 
 	_Static_assert(MSG_HEAD_BYTES + sizeof(body) + sizeof(op) <= sizeof(message), "3 slots");
 	message->subject = result->character_id;
