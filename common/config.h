@@ -168,6 +168,7 @@ struct sw_config {
 		uint32_t commits_per_batch;
 		uint32_t commit_links;
 		uint32_t record_hours; /* that a repeated commit gets its first result */
+		uint32_t ledger_days;  /* 0: rows of the ledger stay */
 	} postgres;
 	struct {
 		char address[64]; /* ip:port of /metrics, /health, /status */

@@ -5,10 +5,12 @@
 
 /* One row for each difference: realm, character, what, by the ledger, as stored. numeric sums: they
  * cannot overflow. The kinds are those of common/commit.h: 0 gold, 1 experience, 2 slot, 3 quest,
- * 4 match result. */
+ * 4 match result. Of commits that are older than the checkpoint there are no rows any more. */
 static const char SQL[] =
 	"WITH booked AS (SELECT realm_id, character_id, kind, slot, item, serial, "
-	"sum(amount::numeric) AS amount FROM ledger WHERE $1 IN (0, realm_id) "
+	"sum(amount) AS amount FROM (SELECT realm_id, character_id, kind, slot, item, serial, "
+	"amount::numeric FROM ledger UNION ALL SELECT realm_id, character_id, kind, slot, item, "
+	"serial, amount FROM ledger_sum) a WHERE $1 IN (0, realm_id) "
 	"GROUP BY 1, 2, 3, 4, 5, 6), "
 	"stored AS ("
 	"SELECT realm_id, character_id, 0 AS kind, 0 AS slot, 0 AS item, 0::int8 AS serial, "
@@ -33,10 +35,18 @@ static const char SQL[] =
 	"max(at) AS at FROM ledger "
 	"GROUP BY 1, 2 HAVING $1 IN (0, realm_id) AND request <> "
 	"md5('opening ' || realm_id || ' ' || min(character_id))::uuid) l "
-	"FULL JOIN (SELECT realm_id, request, character_id FROM commit_record WHERE result = 0 AND "
-	"$1 IN (0, realm_id)) r "
+	"FULL JOIN (SELECT c.realm_id, c.request, c.character_id FROM commit_record c "
+	"LEFT JOIN ledger_checkpoint k ON k.realm_id = c.realm_id WHERE c.result = 0 AND "
+	"$1 IN (0, c.realm_id) AND c.at > coalesce(k.up_to, '-infinity')) r "
 	"USING (realm_id, request) WHERE l.request IS NULL "
 	"OR (r.request IS NULL AND l.at > now() - interval '24 hours') "
+	"UNION ALL "
+	"SELECT k.realm_id, 0, 'checkpoint, ' || w.what, coalesce(s.amount, 0), w.amount "
+	"FROM ledger_checkpoint k CROSS JOIN LATERAL (VALUES (0, 'gold', k.gold), "
+	"(1, 'experience', k.experience), (2, 'items', k.items)) AS w (kind, what, amount) "
+	"CROSS JOIN LATERAL (SELECT sum(amount) AS amount FROM ledger_sum s "
+	"WHERE s.realm_id = k.realm_id AND s.kind = w.kind) s "
+	"WHERE $1 IN (0, k.realm_id) AND coalesce(s.amount, 0) <> w.amount "
 	"ORDER BY 1, 2, 3";
 
 int audit_ledger(PGconn *conn, uint32_t realm_id, FILE *out)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "control/world/distribute.h"
 #include "control/world/pg_setup.h"
 
 #define STATEMENT_MS 10000u
@@ -135,7 +136,8 @@ int migrate_run(PGconn *conn, const struct migration *list, uint32_t count, uint
 	FILE *errors)
 {
 	char unlock[64];
-	int ran = lock(conn, lock_wait_ms, errors), rc;
+	int ran = lock(conn, lock_wait_ms, errors), rc, moved;
+	bool distributed;
 	uint32_t at;
 
 	if (ran < 0)
@@ -148,12 +150,18 @@ int migrate_run(PGconn *conn, const struct migration *list, uint32_t count, uint
 		STATEMENT_MS, "schema_migration (may this user create tables here?)", errors);
 	if (rc == 0)
 		rc = compare(conn, list, count, errors);
+	distributed = rc >= 0 && distribute_begun(conn);
 	for (at = rc < 0 ? count : (uint32_t)rc; at < count; at++) {
 		rc = apply(conn, &list[at], errors);
+		/* At once, so that the next one may point a foreign key from a new table. */
+		if (rc == 0 && distributed)
+			rc = distribute_run(conn, errors);
 		if (rc < 0)
 			break;
 		ran++;
 	}
+	if (rc >= 0 && (moved = distribute_run(conn, errors)) < 0)
+		rc = moved;
 	snprintf(unlock, sizeof(unlock), "SELECT pg_advisory_unlock(%lld)", MIGRATE_LOCK);
 	PQclear(pg_setup_query(conn, unlock, NULL, 0, STATEMENT_MS));
 	return rc < 0 ? rc : ran;

@@ -4,7 +4,11 @@
  * and each runs once, in a transaction of its own together with its line in the table
  * schema_migration (version, name, sha256 of the file, when). One advisory lock of the database is
  * held all the while, so nodes that start at once wait for each other, and the second finds nothing
- * to do. */
+ * to do.
+ *
+ * Where the database has Citus, the tables are distributed under the same lock (distribute.h). There
+ * no table can be made with a foreign key to a distributed one: a migration makes the table, and the
+ * one after it adds the key. */
 #ifndef SW_CONTROL_WORLD_MIGRATE_H
 #define SW_CONTROL_WORLD_MIGRATE_H
 

@@ -12,7 +12,7 @@
 #include "control/world/text.h"
 #include "control/world/world_internal.h"
 
-#define COLUMNS 5u
+#define COLUMNS 4u
 /* A restore waits so long for what is still to be written. */
 #define RESTORE_WAIT_NS (5 * NS_PER_S)
 /* What is out of date is removed so often; a restore does not read it. */
@@ -72,13 +72,19 @@ void parties_take(struct world *world, const struct msg *message)
 static void send_batch(struct world *world, uint64_t now_ns)
 {
 	struct parties *parties = &world->parties;
-	uint32_t count =
-		parties->count < parties->batch.limit ? parties->count : parties->batch.limit;
+	const uint32_t realm_id = parties->rows[parties->head].save.realm_id;
+	const uint32_t realm_be = htobe32(realm_id);
 	static const uint32_t types[COLUMNS] = {
-		PG_OID_INT4, PG_OID_INT8, PG_OID_INT8, PG_OID_TEXT, PG_OID_INT4};
+		PG_OID_INT8, PG_OID_INT8, PG_OID_TEXT, PG_OID_INT4};
 	struct pg_call call = {.name = "save_parties"};
 	uint8_t *at = parties->columns;
+	uint32_t count = 0;
 
+	while (count < parties->count && count < parties->batch.limit &&
+		parties->rows[(parties->head + count) % PARTIES_PENDING_MAX].save.realm_id ==
+			realm_id)
+		count++;
+	pg_call_add(&call, &realm_be, sizeof(realm_be));
 	for (uint32_t c = 0; c < COLUMNS; c++) {
 		uint8_t *start = at;
 
@@ -89,15 +95,12 @@ static void send_batch(struct world *world, uint64_t now_ns)
 
 			switch (c) {
 			case 0:
-				at = pg_array_32(at, row->save.realm_id);
-				break;
-			case 1:
 				at = pg_array_64(at, row->save.party_id);
 				break;
-			case 2:
+			case 1:
 				at = pg_array_64(at, row->save.version);
 				break;
-			case 3:
+			case 2:
 				at = pg_array_bytes(at, row->text, row->save.text_bytes);
 				break;
 			default:

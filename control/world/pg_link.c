@@ -10,7 +10,7 @@
 #define REQUEST_GRACE_MS 1000u
 #define PAUSE_MIN_NS     (100 * NS_PER_MS)
 #define PAUSE_MAX_NS     (5 * NS_PER_S)
-#define RESULTS_MAX      16u /* of one request; preparing has the most */
+#define RESULTS_MAX      32u /* of one request; preparing has the most */
 
 enum link_state { LINK_PAUSE, LINK_CONNECTING, LINK_PREPARING, LINK_READY };
 

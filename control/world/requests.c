@@ -328,7 +328,11 @@ void requests_on_result(void *context, uint64_t tag, enum pg_outcome outcome,
 	struct request *r;
 
 	if (tag == PRUNE_TAG) {
-		prune_on_result(world, outcome, results, count);
+		prune_on_records(world, outcome, results, count);
+		return;
+	}
+	if (tag == LEDGER_TAG) {
+		prune_on_ledger(world, outcome, results, count);
 		return;
 	}
 	if (tag == AUDIT_TAG) {
@@ -341,6 +345,11 @@ void requests_on_result(void *context, uint64_t tag, enum pg_outcome outcome,
 	}
 	if (tag & PARTIES_TAG) {
 		parties_on_result(world, tag, outcome, results, count);
+		return;
+	}
+	if (tag & CORRECTION_TAG) {
+		corrections_on_result(
+			world, (uint32_t)(tag & ~CORRECTION_TAG), outcome, results, count);
 		return;
 	}
 	r = &world->requests[tag];

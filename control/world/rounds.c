@@ -42,6 +42,8 @@ static void handle(struct world *world, uint32_t source, const struct msg *messa
 		flush_take(world, now_ns);
 	else if (message->type == MSG_AUDIT)
 		audits_take(world, message);
+	else if (takes(message, MSG_CORRECTION, sizeof(struct msg_correction)))
+		corrections_take(world, message, now_ns);
 	else if (takes(message, MSG_WRITES_QUERY, sizeof(struct msg_writes_query)))
 		audits_writes_query(world, message);
 	else

@@ -179,11 +179,8 @@ static int by_id(const void *left, const void *right)
 {
 	const struct msg_position_save *a = &((const struct save *)left)->position;
 	const struct msg_position_save *b = &((const struct save *)right)->position;
-	int32_t realm_a = (int32_t)a->realm_id, realm_b = (int32_t)b->realm_id;
 	int64_t id_a = (int64_t)a->character_id, id_b = (int64_t)b->character_id;
 
-	if (realm_a != realm_b)
-		return realm_a < realm_b ? -1 : 1;
 	return id_a < id_b ? -1 : id_a > id_b;
 }
 
@@ -196,6 +193,9 @@ uint32_t save_table_take(struct save_table *t, uint32_t max, const struct save *
 		uint32_t i = t->head;
 		struct entry *e = &t->entries[i];
 
+		if (t->batch_count &&
+			e->waiting.position.realm_id != t->batch[0].position.realm_id)
+			break;
 		queue_remove(t, i);
 		e->in_flight = e->waiting;
 		e->in_flight_since = e->waiting_since;

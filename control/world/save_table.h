@@ -40,10 +40,10 @@ size_t save_table_bytes(uint32_t capacity, uint32_t batch_max);
 enum save_put save_table_put(
 	struct save_table *table, const struct msg_position_save *save, uint64_t now_ns);
 
-/* Moves up to max (and batch_max) of the longest waiting saves into the batch in flight. Only when
- * no batch is in flight. Returns how many; *saves points at them, ordered by realm and character id
- * (as signed numbers: PostgreSQL's order), valid until the batch is settled. A character appears
- * once. */
+/* Moves up to max (and batch_max) of the longest waiting saves, all of one realm, into the batch in
+ * flight. Only when no batch is in flight. Returns how many; *saves points at them, ordered by
+ * character id (as a signed number: PostgreSQL's order), valid until the batch is settled. A
+ * character appears once. */
 uint32_t save_table_take(struct save_table *table, uint32_t max, const struct save **saves);
 
 /* Settle the batch in flight: done for good (committed or refused by PostgreSQL) ... */

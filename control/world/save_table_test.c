@@ -108,6 +108,37 @@ static void full_and_ordered(void **state)
 	save_table_free(t);
 }
 
+/* A statement is for one realm: those of the longest waiting one's, and the others after it. */
+static void one_realm_a_batch(void **state)
+{
+	static const struct {
+		uint32_t realm_id, count;
+	} WANT[] = {{1, 2}, {2, 1}, {1, 1}};
+	static const uint32_t REALMS[] = {1, 1, 2, 1};
+	struct save_table *t = save_table_new(8, 8);
+	const struct save *saves;
+
+	(void)state;
+	for (uint32_t i = 0; i < 4; i++) {
+		struct msg_position_save save = save_of(10 - i, 1, 0, false);
+
+		save.realm_id = REALMS[i];
+		assert_int_equal(save_table_put(t, &save, i), SAVE_PUT_NEW);
+	}
+	for (uint32_t i = 0; i < 3; i++) {
+		uint32_t count = save_table_take(t, 8, &saves);
+
+		assert_int_equal(count, WANT[i].count);
+		for (uint32_t k = 0; k < count; k++)
+			assert_int_equal(saves[k].position.realm_id, WANT[i].realm_id);
+		assert_true(count < 2 || saves[0].position.character_id <
+						 saves[1].position.character_id);
+		save_table_settle(t);
+	}
+	assert_int_equal(save_table_used(t), 0);
+	save_table_free(t);
+}
+
 static void promoted_goes_first(void **state)
 {
 	struct save_table *t = save_table_new(4, 4);
@@ -257,6 +288,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(newest_wins),
 		cmocka_unit_test(full_and_ordered),
+		cmocka_unit_test(one_realm_a_batch),
 		cmocka_unit_test(promoted_goes_first),
 		cmocka_unit_test(replaced_save_still_counts),
 		cmocka_unit_test(random_steps),

@@ -57,15 +57,50 @@ const struct pg_prepared statements_requests[STATEMENTS_REQUESTS] = {
 		"AND r.at < (SELECT c.last_login_at FROM character c WHERE c.realm_id = $1::int4 "
 		"AND c.character_id = r.character_id) RETURNING 1) "
 		"SELECT s.rows, (SELECT count(*) FROM gone), s.last FROM seen s"},
+	/* See prune.c. A page ends with a whole transaction. Where two nodes do it at once, each row
+	 * is taken by one of them: what is summed up is what this statement took away. */
+	{"prune_ledger",
+		"WITH begin AS MATERIALIZED (SELECT coalesce(max(up_to), '-infinity') AS at "
+		"FROM ledger_checkpoint WHERE realm_id = $1::int4), "
+		"page AS MATERIALIZED (SELECT count(*) AS rows, max(f.at) AS at FROM (SELECT at "
+		"FROM ledger WHERE realm_id = $1::int4 AND at > (SELECT at FROM begin) "
+		"AND at < now() - make_interval(days => $2::int4) ORDER BY at LIMIT 1000) f), "
+		"gone AS (DELETE FROM ledger WHERE realm_id = $1::int4 "
+		"AND at > (SELECT at FROM begin) AND at <= (SELECT at FROM page) "
+		"RETURNING character_id, kind, slot, item, serial, amount), "
+		"sums AS (INSERT INTO ledger_sum AS s (realm_id, character_id, kind, slot, item, "
+		"serial, amount) SELECT $1::int4, character_id, kind, slot, item, serial, "
+		"sum(amount) FROM gone GROUP BY character_id, kind, slot, item, serial "
+		"ORDER BY character_id, kind, slot, item, serial "
+		"ON CONFLICT (realm_id, character_id, kind, slot, item, serial) "
+		"DO UPDATE SET amount = s.amount + excluded.amount), "
+		"checkpoint AS (INSERT INTO ledger_checkpoint AS c (realm_id, up_to, removed, "
+		"gold, experience, items) SELECT $1::int4, (SELECT at FROM page), count(*), "
+		"coalesce(sum(amount) FILTER (WHERE kind = 0), 0), "
+		"coalesce(sum(amount) FILTER (WHERE kind = 1), 0), "
+		"coalesce(sum(amount) FILTER (WHERE kind = 2), 0) FROM gone "
+		"HAVING (SELECT rows FROM page) > 0 ON CONFLICT (realm_id) DO UPDATE SET "
+		"up_to = GREATEST(c.up_to, excluded.up_to), removed = c.removed + "
+		"excluded.removed, gold = c.gold + excluded.gold, experience = c.experience + "
+		"excluded.experience, items = c.items + excluded.items) "
+		"SELECT (SELECT rows FROM page), (SELECT count(*) FROM gone)"},
+	{"prune_sums", "DELETE FROM ledger_sum WHERE realm_id = $1::int4 AND amount = 0"},
+	/* corrections.c */
+	{"operator_change",
+		"SELECT request, character_id, other_id, outcome, gold, experience, other_gold, "
+		"other_experience, repeated FROM operator_change_1($1::int4, $2::uuid, $3::int8, "
+		"$4::int4, $5::int4, $6::bool, $7::int8)"},
+	{"operator_reverse",
+		"SELECT request, character_id, other_id, outcome, gold, experience, other_gold, "
+		"other_experience, repeated FROM operator_reverse_1($1::int4, $2::uuid)"},
 	/* Parties (parties.c). A batch may have several versions of one: the greatest is kept. The
 	 * same version again only says that the party is still there. */
 	{"save_parties",
 		"INSERT INTO party (realm_id, party_id, version, state, expires_at) "
-		"SELECT DISTINCT ON (realm_id, party_id) realm_id, party_id, version, state, "
+		"SELECT DISTINCT ON (party_id) $1::int4, party_id, version, state, "
 		"now() + keep_s * interval '1 second' "
-		"FROM unnest($1::int4[], $2::int8[], $3::int8[], $4::text[], $5::int4[]) "
-		"AS u (realm_id, party_id, version, state, keep_s) "
-		"ORDER BY realm_id, party_id, version DESC "
+		"FROM unnest($2::int8[], $3::int8[], $4::text[], $5::int4[]) "
+		"AS u (party_id, version, state, keep_s) ORDER BY party_id, version DESC "
 		"ON CONFLICT (realm_id, party_id) DO UPDATE SET version = excluded.version, "
 		"state = excluded.state, expires_at = excluded.expires_at "
 		"WHERE party.version <= excluded.version"},
@@ -95,19 +130,18 @@ const struct pg_prepared statements_requests[STATEMENTS_REQUESTS] = {
  * The comparison of (epoch, save_sequence) is for a batch that a lost connection delivers late. */
 const struct pg_prepared statements_saves[STATEMENTS_SAVES] = {
 	{"save_positions",
-		"WITH want AS MATERIALIZED (SELECT * FROM unnest($1::int4[], $2::int8[], "
-		"$3::int8[], "
-		"$4::int8[], $5::text[], $6::int4[], $7::int4[], $8::int4[]) AS u (realm_id, "
-		"character_id, epoch, save_sequence, map, x_mm, y_mm, heading)), "
-		"held AS MATERIALIZED (SELECT c.realm_id, c.character_id, c.epoch FROM character c "
-		"JOIN want w ON c.realm_id = w.realm_id AND c.character_id = w.character_id "
-		"ORDER BY c.realm_id, c.character_id FOR NO KEY UPDATE OF c) "
+		"WITH want AS MATERIALIZED (SELECT * FROM unnest($2::int8[], $3::int8[], "
+		"$4::int8[], $5::text[], $6::int4[], $7::int4[], $8::int4[]) AS u (character_id, "
+		"epoch, save_sequence, map, x_mm, y_mm, heading)), "
+		"held AS MATERIALIZED (SELECT c.character_id, c.epoch FROM character c "
+		"JOIN want w ON c.character_id = w.character_id WHERE c.realm_id = $1::int4 "
+		"ORDER BY c.character_id FOR NO KEY UPDATE OF c) "
 		"INSERT INTO character_position AS p (realm_id, character_id, map, x_mm, y_mm, "
 		"heading, "
 		"epoch, save_sequence, saved_at) "
-		"SELECT w.realm_id, w.character_id, w.map, w.x_mm, w.y_mm, w.heading, w.epoch, "
-		"w.save_sequence, now() FROM want w JOIN held h ON h.realm_id = w.realm_id "
-		"AND h.character_id = w.character_id WHERE h.epoch = w.epoch "
+		"SELECT $1::int4, w.character_id, w.map, w.x_mm, w.y_mm, w.heading, w.epoch, "
+		"w.save_sequence, now() FROM want w JOIN held h "
+		"ON h.character_id = w.character_id WHERE h.epoch = w.epoch "
 		"ON CONFLICT (realm_id, character_id) DO UPDATE SET map = excluded.map, "
 		"x_mm = excluded.x_mm, y_mm = excluded.y_mm, heading = excluded.heading, "
 		"epoch = excluded.epoch, save_sequence = excluded.save_sequence, "
@@ -227,10 +261,11 @@ bool statements_detailed(
 	return true;
 }
 
-#define SAVE_COLUMNS 8u
+#define SAVE_COLUMNS 7u
 
 struct save_encoder {
 	uint32_t batch_max;
+	uint32_t realm_id; /* network order */
 	size_t column_bytes;
 	uint8_t *memory; /* SAVE_COLUMNS * column_bytes */
 };
@@ -262,8 +297,8 @@ void save_encoder_free(struct save_encoder *encoder)
 void save_encoder_fill(struct save_encoder *encoder, const struct save *saves, uint32_t count,
 	struct pg_call *call)
 {
-	static const uint32_t TYPES[SAVE_COLUMNS] = {PG_OID_INT4, PG_OID_INT8, PG_OID_INT8,
-		PG_OID_INT8, PG_OID_TEXT, PG_OID_INT4, PG_OID_INT4, PG_OID_INT4};
+	static const uint32_t TYPES[SAVE_COLUMNS] = {PG_OID_INT8, PG_OID_INT8, PG_OID_INT8,
+		PG_OID_TEXT, PG_OID_INT4, PG_OID_INT4, PG_OID_INT4};
 	uint8_t *start[SAVE_COLUMNS], *at[SAVE_COLUMNS];
 
 	for (uint32_t c = 0; c < SAVE_COLUMNS; c++) {
@@ -274,17 +309,18 @@ void save_encoder_fill(struct save_encoder *encoder, const struct save *saves, u
 		const struct msg_position_save *p = &saves[i].position;
 		size_t map_bytes = strnlen(p->map, MAP_NAME_BYTES);
 
-		at[0] = pg_array_32(at[0], p->realm_id);
-		at[1] = pg_array_64(at[1], p->character_id);
-		at[2] = pg_array_64(at[2], p->epoch);
-		at[3] = pg_array_64(at[3], saves[i].sequence);
-		at[4] = pg_array_bytes(at[4], p->map, (uint32_t)map_bytes);
-		at[5] = pg_array_32(at[5], (uint32_t)p->x_mm);
-		at[6] = pg_array_32(at[6], (uint32_t)p->y_mm);
-		at[7] = pg_array_32(at[7], p->heading);
+		at[0] = pg_array_64(at[0], p->character_id);
+		at[1] = pg_array_64(at[1], p->epoch);
+		at[2] = pg_array_64(at[2], saves[i].sequence);
+		at[3] = pg_array_bytes(at[3], p->map, (uint32_t)map_bytes);
+		at[4] = pg_array_32(at[4], (uint32_t)p->x_mm);
+		at[5] = pg_array_32(at[5], (uint32_t)p->y_mm);
+		at[6] = pg_array_32(at[6], p->heading);
 	}
 	memset(call, 0, sizeof(*call));
 	call->name = statements_saves[0].name;
+	encoder->realm_id = htobe32(saves[0].position.realm_id);
+	pg_call_add(call, &encoder->realm_id, 4);
 	for (uint32_t c = 0; c < SAVE_COLUMNS; c++)
 		pg_call_add(call, start[c], (size_t)(at[c] - start[c]));
 }

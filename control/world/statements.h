@@ -13,9 +13,9 @@
 #include "control/world/save_table.h"
 
 /* Of the requests link, and of the saves link. */
-#define STATEMENTS_REQUESTS 12u
+#define STATEMENTS_REQUESTS 16u
 #define STATEMENTS_SAVES    1u
-#define PRUNE_PAGE          1000u /* records that prune_records looks at */
+#define PRUNE_PAGE          1000u /* records, or rows of the ledger, that are looked at */
 extern const struct pg_prepared statements_requests[STATEMENTS_REQUESTS];
 extern const struct pg_prepared statements_saves[STATEMENTS_SAVES];
 
@@ -50,7 +50,7 @@ bool statements_detailed(
 struct save_encoder;
 struct save_encoder *save_encoder_new(uint32_t batch_max);
 void save_encoder_free(struct save_encoder *encoder);
-/* *call points into the encoder and at saves. */
+/* *call points into the encoder and at saves, which are of one realm. */
 void save_encoder_fill(struct save_encoder *encoder, const struct save *saves, uint32_t count,
 	struct pg_call *call);
 /* How many rows of the batch were written; the rest were refused. */

@@ -36,6 +36,9 @@
  * control. No answer. On the disk (journal.h, ops.journal) when it has been taken, and from there
  * into ops_audit_log, once, also after a crash or an outage. MSG_WRITES_QUERY    from control.
  * Answered at once with what of a character is not in PostgreSQL.
+ *   MSG_CORRECTION      from control (common/correction.h). Answered with MSG_CORRECTION_RESULT, once,
+ *       when PostgreSQL has answered; UNAVAILABLE at once when it is away, UNKNOWN when the connection is
+ *       lost meanwhile.
  *   MSG_PARTY_SAVE      from control (common/party.h). No answer. Written behind, in batches; of a
  *       party the greatest version stays, so it may be written twice and by two nodes.
  *   MSG_PARTY_RESTORE   from control. Answered with MSG_PARTY_RESTORED, when what waited is
@@ -112,6 +115,9 @@
 	X(AUDITS_WRITTEN, "audits_written", COUNTER_SUM, "... of them, and of those found in ops.journal, written into ops_audit_log") \
 	X(AUDITS_LOST, "audits_lost", COUNTER_SUM, "... of them neither in ops.journal nor in PostgreSQL; the log has them") \
 	X(RECORDS_PRUNED, "commit_records_pruned", COUNTER_SUM, "records of finished commits taken away: no repeat of them can have an effect any more") \
+	X(LEDGER_PRUNED, "ledger_rows_pruned", COUNTER_SUM, "rows of the ledger summed up and taken away: older than postgres.ledger_days") \
+	X(CORRECTIONS_OK, "corrections_ok", COUNTER_SUM, "what operators gave, took or reversed")  \
+	X(CORRECTIONS_REFUSED, "corrections_refused", COUNTER_SUM, "what operators wanted to and could not, or of which it is not known") \
 	X(PARTIES_TAKEN, "parties_taken", COUNTER_SUM, "changed parties taken from control, to be written down") \
 	X(PARTIES_SAVED, "parties_saved", COUNTER_SUM, "changed parties written down")             \
 	X(PARTIES_DROPPED, "parties_dropped", COUNTER_SUM, "changed parties not written down: 8,192 wait, or no memory") \

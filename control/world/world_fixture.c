@@ -217,6 +217,23 @@ uint32_t fixture_flush(struct fixture *f)
 	return flushed.unsaved;
 }
 
+void fixture_correct(struct fixture *f, const struct msg_correction *correction)
+{
+	struct msg message[2];
+
+	memcpy(msg_begin(message, MSG_CORRECTION, HANDLE_NONE, sizeof(*correction)), correction,
+		sizeof(*correction));
+	push(f->links.from_control, message);
+}
+
+struct msg_correction_result fixture_corrected(struct fixture *f)
+{
+	struct msg_correction_result result;
+
+	pop(f->links.to_control, MSG_CORRECTION_RESULT, &result, sizeof(result));
+	return result;
+}
+
 void fixture_save(struct fixture *f, uint32_t shard, uint64_t character, uint64_t epoch,
 	int32_t x_mm, bool leaving)
 {

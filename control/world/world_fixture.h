@@ -6,7 +6,7 @@
 
 #include <libpq-fe.h>
 
-#include "common/commit.h"
+#include "common/correction.h"
 #include "control/world/world.h"
 
 #define FIXTURE_WRITERS 2u /* shards that a test may give to threads of its own */
@@ -47,6 +47,10 @@ struct msg_character_loaded fixture_login(
 struct msg_character_loaded fixture_login_since(
 	struct fixture *fixture, uint64_t account, uint64_t character, uint64_t epoch_max);
 uint32_t fixture_flush(struct fixture *fixture);
+
+/* An operator's correction, and its answer. */
+void fixture_correct(struct fixture *fixture, const struct msg_correction *correction);
+struct msg_correction_result fixture_corrected(struct fixture *fixture);
 
 /* A shard's part: waits while the ring is full. */
 void fixture_save(struct fixture *fixture, uint32_t shard, uint64_t character, uint64_t epoch,

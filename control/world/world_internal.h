@@ -6,7 +6,8 @@
  *   saves.c        batches and flush
  *   commits.c      batches of commits, their answers
  *   audits.c       what operators did, through journal.c
- *   prune.c        records of old commits go
+ *   prune.c        records of old commits and old rows of the ledger go
+ *   corrections.c  what operators correct
  *   parties.c      parties written down, and read again
  *   nodes.c        that this node lives, and which others do
  *   batch.c        what both do when a batch fails
@@ -18,6 +19,7 @@
 #include <sys/queue.h>
 #include <uv.h>
 
+#include "common/correction.h"
 #include "common/party.h"
 #include "control/world/batch.h"
 #include "control/world/commit_statement.h"
@@ -132,6 +134,14 @@ struct parties {
 	struct party_owed *owed, *owed_last;
 };
 
+/* Something that is looked through again and again, a page at a time. */
+struct sweep {
+	uint64_t next_ns; /* not before */
+	bool under_way;
+};
+
+#define CORRECTIONS_MAX 16u /* as many orders as control keeps */
+
 struct world {
 	const struct sw_config *config;
 	struct pg_target target;
@@ -168,9 +178,9 @@ struct world {
 	struct batch commit_batch; /* pause and log lines of all of them */
 	uint64_t invalid_log_ns;
 
-	uint8_t prune_after[16]; /* the request up to which records have been looked at */
-	uint64_t prune_ns;       /* none before */
-	bool prune_under_way;
+	struct sweep record_sweep, ledger_sweep; /* prune.c */
+	uint8_t records_after[16];    /* the request up to which records have been looked at */
+	struct msg_correction corrections[CORRECTIONS_MAX]; /* in flight; order 0: free */
 
 	struct journal journal;
 	bool audit_under_way; /* the journal's first record */
@@ -233,8 +243,15 @@ void requests_on_result(void *context, uint64_t tag, enum pg_outcome outcome,
 
 /* prune.c */
 void prune_pump(struct world *world, uint64_t now_ns);
-void prune_on_result(
+void prune_on_records(
 	struct world *world, enum pg_outcome outcome, PGresult *const *results, uint32_t count);
+void prune_on_ledger(
+	struct world *world, enum pg_outcome outcome, PGresult *const *results, uint32_t count);
+
+/* corrections.c */
+void corrections_take(struct world *world, const struct msg *message, uint64_t now_ns);
+void corrections_on_result(struct world *world, uint32_t place, enum pg_outcome outcome,
+	PGresult *const *results, uint32_t count);
 
 /* saves.c */
 void saves_take(struct world *world, const struct msg *message, uint64_t now_ns);
@@ -255,10 +272,12 @@ void commits_on_result(void *context, uint64_t tag, enum pg_outcome outcome,
 void commits_name_unsettled(const struct world *world);
 
 /* audits.c */
-#define PRUNE_TAG (UINT64_MAX - 1)
-#define NODES_SAY_TAG (UINT64_MAX - 2)
-#define NODES_ASK_TAG (UINT64_MAX - 3)
-#define AUDIT_TAG UINT64_MAX /* of the requests link; the others are places of requests */
+#define CORRECTION_TAG (1ull << 62) /* and its place */
+#define LEDGER_TAG     (UINT64_MAX - 4)
+#define NODES_ASK_TAG  (UINT64_MAX - 3)
+#define NODES_SAY_TAG  (UINT64_MAX - 2)
+#define PRUNE_TAG      (UINT64_MAX - 1)
+#define AUDIT_TAG      UINT64_MAX /* of the requests link; the others are places of requests */
 void audits_take(struct world *world, const struct msg *message);
 void audits_pump(struct world *world, uint64_t now_ns);
 void audits_on_result(
