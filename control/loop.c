@@ -2,7 +2,9 @@
 #include <string.h>
 #include <time.h>
 
+#include "common/check.h"
 #include "common/handle.h"
+#include "common/lanes.h"
 #include "common/log.h"
 #include "common/mono.h"
 #include "control/control_internal.h"
@@ -24,6 +26,8 @@
 
 void ctl_push(struct ctl *ctl, struct outbox *outbox, const struct msg *message)
 {
+	DCHECK(outbox != ctl_world_outbox(ctl) ||
+		lane_of(message->type, LANE_CONTROL) != LANE_NONE);
 	if (outbox_push(outbox, message))
 		return;
 	if (outbox->lost == 1)
@@ -475,6 +479,8 @@ static uint32_t drain(struct ctl *ctl, struct msg_ring *ring, enum source source
 				on_settled(ctl, message);
 			else if (message->type == MSG_NODES)
 				on_nodes(ctl, message);
+			else if (message->type == MSG_CORRECTION_RESULT)
+				orders_corrected(ctl, message);
 			else if (message->type == MSG_PARTY_RESTORED)
 				party_from_world(ctl->party, message, now_ns);
 			else

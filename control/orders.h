@@ -5,6 +5,9 @@
  *   instance open MAP                operate: one more instance of a map or room
  *   instance close SLOT.GENERATION [why ...]     operate
  *   kick PLAYER [why ...]            operate; PLAYER: a character's id, or its name
+ *   ledger grant CHARACTER WHAT AMOUNT REQUEST why ..., ledger take ...      admin; WHAT: gold,
+ *                                    experience, item:NUMBER or single:NUMBER (common/correction.h)
+ *   ledger reverse REQUEST why ...   admin: the opposite of one commit
  *   party PARTY|PLAYER               read: its members, its leader, where they are
  *   player PLAYER                    read: where it is, and what of it is not saved
  *   record start, record stop        admin; ends the recordings of the shards (simulation.record)
@@ -52,6 +55,8 @@ struct orders_table {
 void orders_take(struct ctl *ctl, const struct msg *message, uint64_t now_ns);
 /* director_ops.asked: ctx is the ctl. */
 void orders_opened(void *ctx, uint32_t definition, uint32_t id);
+/* MSG_CORRECTION_RESULT. */
+void orders_corrected(struct ctl *ctl, const struct msg *message);
 /* MSG_WRITES_RESULT. */
 void orders_writes(struct ctl *ctl, const struct msg *message);
 /* party_ops.looked: ctx is the ctl. */

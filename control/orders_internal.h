@@ -1,5 +1,6 @@
 /* orders_internal: what the parts of orders share: orders.c (answers, the audit, orders that wait,
- * which order it is), orders_instances.c, orders_players.c, orders_gate.c. Control thread. */
+ * which order it is), orders_instances.c, orders_ledger.c, orders_players.c, orders_gate.c. Control
+ * thread. */
 #ifndef SW_CONTROL_ORDERS_INTERNAL_H
 #define SW_CONTROL_ORDERS_INTERNAL_H
 
@@ -37,6 +38,12 @@ void order_kept_end(
 
 void order_instance_open(struct ctl *ctl, const struct order *order, uint64_t now_ns);
 void order_instance_close(struct ctl *ctl, const struct order *order, uint64_t now_ns);
+
+/* ---- orders_ledger.c ---- */
+
+void order_ledger_grant(struct ctl *ctl, const struct order *order, uint64_t now_ns);
+void order_ledger_take(struct ctl *ctl, const struct order *order, uint64_t now_ns);
+void order_ledger_reverse(struct ctl *ctl, const struct order *order, uint64_t now_ns);
 
 /* ---- orders_players.c ---- */
 

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 #include <sodium.h>
 
+#include "common/correction.h"
 #include "common/instance.h"
 #include "control/admission/pass.h"
 #include "control/control_rig.h"
@@ -188,6 +189,159 @@ static void a_player_is_looked_up_and_kicked(void **state)
 	rig_fini(&rig);
 }
 
+#define REQUEST "00112233-4455-6677-8899-aabbccddeeff"
+
+/* What the world is asked for; its answer, with which the order ends. */
+static struct msg_correction asked_to_correct(struct rig *rig)
+{
+	struct msg_correction asked;
+
+	memcpy(&asked, msg_payload(rig_expect(rig->links.to_world, MSG_CORRECTION)), sizeof(asked));
+	return asked;
+}
+
+static void correct(
+	struct rig *rig, const struct msg_correction *asked, uint32_t result, bool again)
+{
+	const struct msg_correction_result body = {.order = asked->order,
+		.request = {asked->request[0], asked->request[1]},
+		.character_id = {4711},
+		.gold = {300},
+		.experience = {20},
+		.result = result,
+		.repeated = again};
+
+	rig_push(rig->links.from_world, MSG_CORRECTION_RESULT, 0, &body, sizeof(body), 0);
+}
+
+static const struct {
+	const char *words;
+	uint32_t count, bytes;
+	struct msg_correction asked;
+} GOOD[] = {
+#define LEDGER(words, count, ...)                                                                  \
+	{                                                                                          \
+		words, count, sizeof(words), __VA_ARGS__                                           \
+	}
+	LEDGER("ledger\0grant\0004711\0gold\00050\0" REQUEST "\0lost in a bug", 7,
+		{.character_id = 4711, .amount = 50}),
+	LEDGER("ledger\0take\00018446744073709551615\0experience\0009\0" REQUEST "\0x", 7,
+		{.character_id = UINT64_MAX, .amount = -9, .thing = CORRECTION_EXPERIENCE}),
+	LEDGER("ledger\0grant\0004711\0item:7\0009223372036854775807\0" REQUEST "\0x\0y", 8,
+		{.character_id = 4711, .amount = INT64_MAX, .thing = CORRECTION_ITEM, .item = 7}),
+	LEDGER("ledger\0take\0004711\0single:40\00064\0" REQUEST "\0x", 7,
+		{.character_id = 4711, .amount = -64, .thing = CORRECTION_SINGLE, .item = 40}),
+	LEDGER("ledger\0reverse\0" REQUEST "\0a dupe", 4, {.reverse = 1}),
+};
+
+static const struct {
+	const char *words;
+	uint32_t count, bytes;
+	const char *says;
+} BAD[] = {
+	LEDGER("ledger\0grant\0004711\0gold\00050\0" REQUEST, 6, "the order is: ledger grant"),
+	LEDGER("ledger\0reverse\0" REQUEST, 3, "the order is: ledger reverse"),
+	LEDGER("ledger\0burn", 2, "no such order"),
+	LEDGER("ledger\0grant\0Ulla\0gold\00050\0" REQUEST "\0x", 7, "its id is meant"),
+	LEDGER("ledger\0grant\0000\0gold\00050\0" REQUEST "\0x", 7, "its id is meant"),
+	LEDGER("ledger\0grant\0001\0silver\00050\0" REQUEST "\0x", 7, "none of gold"),
+	LEDGER("ledger\0grant\0001\0gold:1\00050\0" REQUEST "\0x", 7, "none of gold"),
+	LEDGER("ledger\0grant\0001\0item\00050\0" REQUEST "\0x", 7, "none of gold"),
+	LEDGER("ledger\0grant\0001\0item:\00050\0" REQUEST "\0x", 7, "none of gold"),
+	LEDGER("ledger\0grant\0001\0item:2147483648\00050\0" REQUEST "\0x", 7, "none of gold"),
+	LEDGER("ledger\0grant\0001\0gold\000-5\0" REQUEST "\0x", 7, "no amount from 1"),
+	LEDGER("ledger\0grant\0001\0gold\0000\0" REQUEST "\0x", 7, "no amount from 1"),
+	LEDGER("ledger\0grant\0001\0gold\0009223372036854775808\0" REQUEST "\0x", 7, "no amount"),
+	LEDGER("ledger\0grant\0001\0single:4\00065\0" REQUEST "\0x", 7, "from 1 to 64"),
+	LEDGER("ledger\0grant\0001\0gold\0005\000001122334455667788990aabbccddeeff00112\0x", 7,
+		"a UUID is meant"),
+	LEDGER("ledger\0reverse\0" REQUEST "0\0x", 4, "the UUID of a commit"),
+#undef LEDGER
+};
+
+static const struct {
+	uint32_t result;
+	bool again;
+	enum order_result of_order;
+	const char *says;
+} ANSWERS[] = {
+	{COMMIT_RESULT_OK, false, ORDER_DONE,
+		"done; request " REQUEST "; character 4711 has 300 gold, 20 experience"},
+	{COMMIT_RESULT_OK, true, ORDER_DONE, "not done again; then: done"},
+	{COMMIT_RESULT_NOT_ENOUGH, false, ORDER_REFUSED, "not enough gold or items"},
+	{COMMIT_RESULT_UNAVAILABLE, false, ORDER_UNAVAILABLE, "nothing was changed"},
+	{CORRECTION_RESULT_UNKNOWN, false, ORDER_UNAVAILABLE, "it was done, or was not"},
+	{CORRECTION_RESULT_HAS_RESULT, false, ORDER_REFUSED, "the result of a match"},
+	{CORRECTION_RESULT_END, false, ORDER_REFUSED, "a newer server's"},
+};
+
+static void what_characters_own_is_corrected(void **state)
+{
+	const struct ticket ticket = rig_ticket(4711);
+	const uint64_t peer = handle_make(0, 1, 5);
+	struct msg_correction asked;
+	struct msg_player_reload reload;
+	struct rig rig;
+	uint64_t session;
+
+	(void)state;
+	rig_init(&rig, 4096);
+	rig_start(&rig);
+	for (size_t i = 0; i < sizeof(BAD) / sizeof(BAD[0]); i++) {
+		rig_order(&rig, BAD[i].words, BAD[i].count, BAD[i].bytes, ORDER_USAGE, BAD[i].says);
+		rig_expect(rig.links.to_world, MSG_AUDIT); /* and nothing else */
+	}
+	for (size_t i = 0; i < sizeof(GOOD) / sizeof(GOOD[0]); i++) {
+		struct msg_correction want = GOOD[i].asked;
+
+		rig_order_send(&rig, GOOD[i].words, GOOD[i].count, GOOD[i].bytes);
+		asked = asked_to_correct(&rig);
+		want.order = asked.order;
+		want.realm_id = rig.config.node.realm_id;
+		want.request[0] = 0x0011223344556677;
+		want.request[1] = 0x8899aabbccddeeff;
+		assert_memory_equal(&asked, &want, sizeof(want));
+		correct(&rig, &asked, COMMIT_RESULT_OK, false);
+		rig_answered(&rig, GOOD[i].words, ORDER_DONE, "done");
+		rig_expect(rig.links.to_world, MSG_AUDIT);
+	}
+	for (size_t i = 0; i < sizeof(ANSWERS) / sizeof(ANSWERS[0]); i++) {
+		rig_order_send(&rig, GOOD[0].words, GOOD[0].count, GOOD[0].bytes);
+		asked = asked_to_correct(&rig);
+		asked.order--; /* an answer to nobody */
+		correct(&rig, &asked, COMMIT_RESULT_OK, false);
+		asked.order++;
+		correct(&rig, &asked, ANSWERS[i].result, ANSWERS[i].again);
+		rig_answered(&rig, "ledger", ANSWERS[i].of_order, ANSWERS[i].says);
+		rig_audited(&rig, ANSWERS[i].of_order == ORDER_DONE,
+			"ledger grant 4711 gold 50 " REQUEST " lost in a bug", REQUEST);
+	}
+	/* A world that says nothing. */
+	rig_order_send(&rig, GOOD[0].words, GOOD[0].count, GOOD[0].bytes);
+	asked_to_correct(&rig);
+	rig_answered(&rig, "ledger", ORDER_UNAVAILABLE, "PostgreSQL has not answered yet");
+	rig_expect(rig.links.to_world, MSG_AUDIT);
+	/* Who plays here is told by the shard, and only when something has changed. */
+	rig_say_hello(&rig, peer, &ticket);
+	session = rig_let_in(&rig);
+	rig_order_send(&rig, GOOD[0].words, GOOD[0].count, GOOD[0].bytes);
+	asked = asked_to_correct(&rig);
+	correct(&rig, &asked, COMMIT_RESULT_NOT_ENOUGH, false);
+	rig_answered(&rig, "ledger", ORDER_REFUSED, "");
+	rig_expect(rig.links.to_world, MSG_AUDIT);
+	rig_order_send(&rig, GOOD[0].words, GOOD[0].count, GOOD[0].bytes);
+	asked = asked_to_correct(&rig);
+	correct(&rig, &asked, COMMIT_RESULT_OK, false);
+	rig_answered(&rig, "ledger", ORDER_DONE, "");
+	memcpy(&reload, msg_payload(rig_expect(rig.links.to_shard[0], MSG_PLAYER_RELOAD)),
+		sizeof(reload));
+	assert_int_equal(reload.session, session);
+	rig_left(&rig, session);
+	rig_gone(&rig, peer);
+	rig_stop(&rig, 0);
+	rig_fini(&rig);
+}
+
 static void each_role_has_its_orders(void **state)
 {
 	static const struct {
@@ -205,6 +359,7 @@ static void each_role_has_its_orders(void **state)
 		ROW("kick\0001", 2, OPERATE, REFUSED),
 		ROW("gate\0throttle\0000", 3, OPERATE, USAGE),
 		ROW("gate\0status", 2, READ, DONE),
+		ROW("ledger\0reverse\0x\0y", 4, ADMIN, USAGE),
 		ROW("record\0start", 2, ADMIN, REFUSED),
 		ROW("record\0stop", 2, ADMIN, REFUSED),
 		/* Who may not is not told how it would be right. */
@@ -305,6 +460,7 @@ int main(void)
 		cmocka_unit_test(recordings_end_by_order),
 		cmocka_unit_test(what_cannot_be_built_is_said),
 		cmocka_unit_test(a_player_is_looked_up_and_kicked),
+		cmocka_unit_test(what_characters_own_is_corrected),
 	};
 
 	if (!rig_keys())

@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -304,6 +306,72 @@ static void what_the_database_refuses_leaves_no_trace(void **state)
 	assert_int_equal(c->stack_count[1], 2);
 	test_end(&t);
 }
+
+static void reload(struct test_shard *t, uint32_t client, uint64_t session)
+{
+	const struct msg_player_reload body = {session};
+	struct msg message;
+
+	memcpy(msg_begin(&message, MSG_PLAYER_RELOAD, t->clients[client].peer, sizeof(body)), &body,
+		sizeof(body));
+	assert_true(msg_ring_push(t->links.from_control, &message));
+}
+
+/* Control says so; of a session that is no more it does nothing. */
+static void what_an_operator_changed_is_told(void **state)
+{
+	struct test_shard t;
+	struct test_client *c;
+
+	(void)state;
+	start(&t);
+	c = &t.clients[0];
+	test_give(&t, 0, 5, GEL, 4, 0);
+	t.owned[0].gold = 77;
+	reload(&t, 0, c->session + 1);
+	test_run(&t, 200);
+	assert_int_equal(t.detail_queries, 2); /* of two players, when they came */
+	assert_int_equal(c->stack_count[5], 0);
+	reload(&t, 0, c->session);
+	test_run(&t, 200);
+	assert_int_equal(t.detail_queries, 3);
+	assert_int_equal(c->stack_count[5], 4);
+	assert_int_equal(c->gold, 77);
+	assert_int_equal(test_counter(&t, SIM_COMMITS_REFUSED), 0);
+	/* its new copy is one that commits */
+	test_move_item(&t, 0, 5, 6, 0);
+	test_run(&t, 100);
+	assert_int_equal(c->stack_count[6], 4);
+	test_end(&t);
+}
+
+#ifdef SW_DCHECK
+/* Whoever asks the world for what a tick would have to wait for ends a check build there. */
+static void a_tick_that_would_wait_is_stopped(void **state)
+{
+	struct test_shard t;
+	struct msg message;
+	int status;
+	pid_t child;
+
+	(void)state;
+	start(&t);
+	child = fork();
+	assert_true(child >= 0);
+	if (!child) {
+		struct rlimit none = {0, 0};
+
+		setrlimit(RLIMIT_CORE, &none);
+		memset(&message, 0, sizeof(message));
+		msg_begin(&message, MSG_CHARACTER_LOAD, HANDLE_NONE, 0);
+		sim_push(t.shard, t.links.to_world, &message);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFSIGNALED(status) || WEXITSTATUS(status) != 0);
+	test_end(&t);
+}
+#endif
 
 static void gains_are_pending_then_kept(void **state)
 {
@@ -754,6 +822,10 @@ int main(void)
 		cmocka_unit_test(what_is_worn_counts),
 		cmocka_unit_test(everything_else_is_refused_by_name),
 		cmocka_unit_test(what_the_database_refuses_leaves_no_trace),
+		cmocka_unit_test(what_an_operator_changed_is_told),
+#ifdef SW_DCHECK
+		cmocka_unit_test(a_tick_that_would_wait_is_stopped),
+#endif
 		cmocka_unit_test(gains_are_pending_then_kept),
 		cmocka_unit_test(loot_is_picked_up_once),
 		cmocka_unit_test(loot_stacks_and_the_bag_fills),

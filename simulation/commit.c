@@ -157,7 +157,7 @@ static bool push(struct sim_map *m, uint32_t player, enum commit_reason reason,
 		.expires_ms = SIM_COMMIT_EXPIRES_MS,
 		.reason = reason,
 		.ops = commit->op_count};
-	uint8_t *payload = msg_begin(message, MSG_COMMIT, p->peer,
+	uint8_t *payload = lane_shard_begin(message, MSG_COMMIT, p->peer,
 		(uint32_t)(sizeof(body) + commit->op_count * sizeof(commit->op[0])));
 
 	message->subject = p->character_id;
@@ -375,12 +375,10 @@ static void done(struct sim_map *m, const struct sim_commit_share *share)
 	}
 }
 
-/* This copy is not what the database has: it is loaded again. */
-static void reload(struct sim_map *m, uint32_t player)
+void sim_commit_reload(struct sim_map *m, uint32_t player)
 {
 	struct sim_player *p = sim_player(m, player);
 
-	sim_count(m->shard, SIM_COMMITS_REFUSED, 1);
 	if (p->detail == SIM_DETAIL_READY && p->state == SIM_PLAYER_PRESENT) {
 		p->detail = SIM_DETAIL_WANTED;
 		p->detail_beat = m->beat;
@@ -395,8 +393,10 @@ void sim_commit_settle(struct sim_map *m, const struct sim_commit_share *share)
 	if (share->result == COMMIT_RESULT_OK)
 		done(m, share);
 	else if (share->result != COMMIT_RESULT_UNAVAILABLE &&
-		 share->result != COMMIT_RESULT_EXPIRED)
-		reload(m, share->player);
+		 share->result != COMMIT_RESULT_EXPIRED) {
+		sim_count(m->shard, SIM_COMMITS_REFUSED, 1);
+		sim_commit_reload(m, share->player);
+	}
 }
 
 static void take_effect(struct sim_map *m, struct sim_commit *commit)

@@ -87,6 +87,10 @@ bool sim_commit_settled(struct sim_map *m, uint32_t player);
 /* The ring's drain: an answer, which takes effect in stage 3. */
 void sim_commit_answered(struct sim_shard *s, const struct msg_commit_result *result);
 
+/* The copy here is not what the database has: it is loaded again. Not where details are under way:
+ * they have it, or the next commit's balances or refusal puts it right. */
+void sim_commit_reload(struct sim_map *m, uint32_t player);
+
 /* The ring's drain: the details say what the player owns. */
 void sim_bag_load(struct sim_map *m, uint32_t player, const struct msg_slot *slots, uint32_t count);
 

@@ -256,6 +256,18 @@ static void player_remove(struct sim_shard *s, const struct msg *message)
 		sim_count(s, SIM_LEAVES_STALE, 1);
 }
 
+static void player_reload(struct sim_shard *s, const struct msg *message)
+{
+	struct msg_player_reload reload;
+	struct sim_map *m;
+	uint32_t slot;
+
+	memcpy(&reload, msg_payload(message), sizeof(reload));
+	m = sim_seat_find(s, message->peer, &slot);
+	if (m && sim_player(m, slot)->session == reload.session)
+		sim_commit_reload(m, slot);
+}
+
 /* Control hands an instance over; from here on it is this shard's. */
 static void instance_open(struct sim_shard *s, const struct msg *message)
 {
@@ -292,6 +304,9 @@ static uint32_t from_control(struct sim_shard *s, const struct msg *message)
 	case MSG_PLAYER_REMOVE:
 		player_remove(s, message);
 		return SIM_COST_LIFE;
+	case MSG_PLAYER_RELOAD:
+		player_reload(s, message);
+		break;
 	case MSG_INSTANCE_OPEN:
 		instance_open(s, message);
 		return SIM_COST_LIFE;

@@ -43,7 +43,7 @@ static const char help[] =
 	"      are refused, and players log in with tickets.\n"
 	"\n"
 	"  swctl audit ledger --config FILE | --conninfo TEXT [--realm N]\n"
-	"      sums up the ledger and compares it with what characters own: gold, experience, "
+	"      sums up the ledger, and what has been taken out of it, and compares it with what characters own: gold, experience, "
 	"items,\n"
 	"      quests, match results. One line for each difference. Exit code 0, or 3 when there "
 	"is\n"
@@ -76,6 +76,16 @@ static const char help[] =
 	"instances.\n"
 	"  swctl kick PLAYER [--reason TEXT]                                    role operate\n"
 	"      saves and disconnects a player.\n"
+	"  swctl ledger grant|take CHARACTER WHAT AMOUNT --reason TEXT [--request UUID]   role admin\n"
+	"      gives to a character's id, or takes from it: gold, experience, item:NUMBER (one that "
+	"stacks),\n"
+	"      single:NUMBER (one that does not). Done once for a request, however often it is asked "
+	"for;\n"
+	"      without --request a new one is drawn.\n"
+	"  swctl ledger reverse REQUEST --reason TEXT                           role admin\n"
+	"      the opposite of one commit, by its request as in the ledger; once, and only if what it "
+	"gave\n"
+	"      is still there.\n"
 	"  swctl record stop                                                    role admin\n"
 	"      ends the recordings of the shards in order (simulation.record); the server goes on. "
 	"A "
@@ -110,6 +120,7 @@ int main(int argc, char **argv)
 		{"gate", swctl_order},
 		{"instance", swctl_instance},
 		{"kick", swctl_order},
+		{"ledger", swctl_ledger},
 		{"pass-key", swctl_pass_key},
 		{"party", swctl_order},
 		{"player", swctl_order},

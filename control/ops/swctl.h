@@ -5,6 +5,7 @@
 #define SW_CONTROL_OPS_SWCTL_H
 
 int swctl_audit(int argc, char **argv);
+int swctl_ledger(int argc, char **argv);
 int swctl_instance(int argc, char **argv);
 /* An order as it stands: the verb and all that follows. */
 int swctl_order(int argc, char **argv);

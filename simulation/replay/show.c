@@ -62,6 +62,7 @@ static const char *type_name(uint32_t type)
 		[MSG_PEER_ROUTE] = "route",
 		[MSG_PLAYER_JOIN] = "join",
 		[MSG_PLAYER_REMOVE] = "remove",
+		[MSG_PLAYER_RELOAD] = "reload",
 		[MSG_PLAYER_JOINED] = "joined",
 		[MSG_PLAYER_REFUSED] = "refused",
 		[MSG_PLAYER_LEFT] = "left",

@@ -2,7 +2,7 @@
 # orders.sh BIN: an operator gives orders to a running server with players on it.
 #
 #   without a token, or with one of a smaller role, nothing happens; an instance is opened, the players of another are moved to it without losing their
-#   connection, what is one too many closes by itself, a player is looked up and kicked; each order is in ops_audit_log
+#   connection, what is one too many closes by itself, a player is looked up and kicked, what it owns is corrected; each order is in ops_audit_log
 #   once, with who gave it, also one that was given while PostgreSQL was away.
 #
 # Leaves nothing behind: no process, namespace, interface or file.
@@ -128,13 +128,31 @@ must kick crowd3 --reason "was rude"
 until_is 29 simulation_players
 must_not "no player crowd3" player crowd3
 
+step "what a player owns is corrected, once for a request, and reversed"
+gold() {
+	services_sql "$stage_dir" stormweir "SELECT gold FROM character WHERE character_id = 5005"
+}
+before=$(gold)
+request=11111111-2222-4333-8444-555555555555
+must ledger grant 5005 gold 100000 --request $request --reason "lost in a bug"
+must ledger grant 5005 gold 100000 --request $request --reason "lost in a bug"
+[[ $said == *"not done again; then: done; request $request"* ]] || die "said: $said"
+(($(gold) - before >= 100000 && $(gold) - before < 200000)) || die "$before gold became $(gold)"
+must ledger reverse $request --reason "it was no bug"
+(($(gold) < 100000)) || die "the grant was not reversed: $(gold) gold"
+must_not "not enough gold or items" ledger take 5005 item:1 1000000 --reason "to see what it says"
+[[ $said == *"with --request and the same words"* ]] || die "said: $said"
+"$stage_bin/swctl" audit ledger --config "$stage_dir/node.yaml" || die "the ledger does not balance"
+
 step "all of it is in ops_audit_log"
 until_is 0 world_audits_waiting
-[[ $(audited true) == 16 ]] || die "$(audited true) orders are in ops_audit_log"
+[[ $(audited true) == 20 ]] || die "$(audited true) orders are in ops_audit_log"
 [[ $(audited "author = 'anna' AND good AND what = 'kick crowd3 was rude'") == 1 ]] || die "the kick is not in ops_audit_log"
 [[ $(audited "author = 'bert' AND NOT good AND what LIKE 'kick crowd5 %' AND outcome LIKE '%role operate%'") == 1 ]] ||
 	die "what bert was refused is not in ops_audit_log"
-[[ $(audited "NOT good") == 8 ]] || die "$(audited 'NOT good') orders were refused"
+[[ $(audited "author = 'anna' AND good AND what LIKE 'ledger grant 5005 gold 100000 $request lost in a bug'") == 2 ]] ||
+	die "the grant is not in ops_audit_log"
+[[ $(audited "NOT good") == 9 ]] || die "$(audited 'NOT good') orders were refused"
 
 step "PostgreSQL is away"
 services_postgres_stop "$stage_dir" || die "PostgreSQL did not stop"
