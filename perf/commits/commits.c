@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "common/commit.h"
 #include "common/handle.h"
@@ -70,7 +71,8 @@ static void sleep_us(uint32_t us)
 static void ask(uint64_t character, uint32_t slot, uint32_t item, uint64_t epoch)
 {
 	struct msg message[MSG_SLOTS_MAX];
-	struct msg_commit head = {.request = {random_state, ++counter},
+	/* As a shard's: the number of its start, and a counter. */
+	struct msg_commit head = {.request = {0x9e3779b97f4a7c15ull, ++counter},
 		.character_id = {character},
 		.epoch = {epoch},
 		.realm_id = 1,
@@ -300,6 +302,33 @@ static double reference(uint32_t transactions)
 	return rate;
 }
 
+/* Time that PostgreSQL's sessions of the world thread have had on a CPU, in seconds. */
+static double sessions_cpu(PGconn *conn)
+{
+	PGresult *rows = PQexec(conn, "SELECT pid FROM pg_stat_activity WHERE "
+				      "starts_with(application_name, 'stormweir/')");
+	unsigned long user, kernel, ticks = 0;
+	char path[64], text[512];
+
+	for (int i = 0; i < PQntuples(rows); i++) {
+		const char *at;
+		FILE *stat;
+
+		snprintf(path, sizeof(path), "/proc/%s/stat", PQgetvalue(rows, i, 0));
+		stat = fopen(path, "r");
+		if (!stat || !fgets(text, sizeof(text), stat))
+			die("the time of a session cannot be read");
+		fclose(stat);
+		at = strrchr(text, ')'); /* the name may have anything in it */
+		if (!at || sscanf(at + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu",
+				   &user, &kernel) != 2)
+			die("the time of a session cannot be read");
+		ticks += user + kernel;
+	}
+	PQclear(rows);
+	return (double)ticks / (double)sysconf(_SC_CLK_TCK);
+}
+
 /* What was said to be done is there, what was refused is not. */
 static void audit(PGconn *conn)
 {
@@ -319,7 +348,8 @@ int main(int argc, char **argv)
 {
 	uint32_t rounds = argc > 3 ? (uint32_t)strtoul(argv[3], NULL, 10) : ROUNDS, transactions;
 	PGconn *conn;
-	double rate;
+	double rate, cpu_s;
+	uint64_t commits;
 
 	samples.bench = "W8";
 	samples.unit = "a second";
@@ -341,6 +371,8 @@ int main(int argc, char **argv)
 	fill();
 	sql(conn, "VACUUM ANALYZE");
 	sql(conn, "CHECKPOINT");
+	cpu_s = -sessions_cpu(conn);
+	commits = answered;
 	rate = reference(50); /* only to know how long a turn is */
 	for (; samples.rounds < rounds; samples.rounds++) {
 		uint32_t r = samples.rounds;
@@ -350,12 +382,16 @@ int main(int argc, char **argv)
 		rate = samples.value[1][r] = reference(transactions);
 		samples.kept[0][r] = samples.kept[1][r] = true;
 	}
+	cpu_s += sessions_cpu(conn);
+	commits = answered - commits;
 	world_stop(world);
 	audit(conn);
 	PQfinish(conn);
 	printf("%" PRIu64 " commits done, %" PRIu64 " refused (%.1f %%), %" PRIu64
 	       " not as expected; the ledger agrees\n",
 		done, refused, 100.0 * (double)refused / (double)answered, unexpected);
+	printf("%.1f us of CPU time of PostgreSQL's sessions a commit\n",
+		cpu_s * 1e6 / (double)commits);
 	if (unexpected)
 		die("answers that were not expected");
 	samples_ratio(&samples, "vs_pgbench", 0, 1, 5, "higher");
