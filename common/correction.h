@@ -24,7 +24,7 @@
 enum correction_thing { CORRECTION_THINGS(CORRECTION_THING_ENUM) CORRECTION_THING_COUNT };
 
 /* What comes beside the results of commits, which have their own numbers. The statements of
- * migration 0007 have them: append, never renumber. X(NAME, text for a person) */
+ * migration 0008 have them: append, never renumber. X(NAME, text for a person) */
 #define CORRECTION_RESULT_FIRST 100u
 #define CORRECTION_RESULTS(X)                                                                      \
 	X(NO_ROOM, "the bag has not enough empty slots; nothing was changed")                      \
