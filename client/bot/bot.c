@@ -668,7 +668,9 @@ static const char *wrong(const struct bot *bot)
 			return bot->closed ? "was refused for another reason" : "was not refused";
 		return NULL;
 	}
-	if (bot->refused)
+	/* Whoever is thrown out may be told twice: by the shard, and by control in case it was not. */
+	if (bot->refused &&
+		!(bot->joined && bot->refused_reason == options->expect_disconnect))
 		return "was refused";
 	if (!bot->connected)
 		return "could not connect";

@@ -72,11 +72,12 @@ void gate_link_free(struct gate_link *l)
 
 void gate_link_expect(struct gate_link *l, const char *names)
 {
-	const char *own = l->config->node.name;
+	int length = -1;
 
-	if (names && strlen(own) + strlen(names) + 2 <= NAMES_BYTES)
-		snprintf(l->expected, sizeof(l->expected), "%s %s", own, names);
-	else
+	if (names)
+		length = snprintf(l->expected, sizeof(l->expected), "%s %s", l->config->node.name,
+			names);
+	if (length < 0 || (size_t)length >= sizeof(l->expected))
 		snprintf(l->expected, sizeof(l->expected), "?");
 }
 
