@@ -17,6 +17,7 @@ e2e_undo() { cluster_down; }
 # How many characters Redis knows to be played, and how many play.
 known() { redis keys 'sw{presence}:at:*' | grep -c .; }
 playing() { echo $(($(on a metric simulation_players) + $(on b metric simulation_players))); }
+just_known() { [[ $(known) == "$1" ]]; } # where a node is dead that would have to be asked who plays
 nobody_known() { [[ $(known) == 0 ]]; }
 all_known() { [[ $(known) == "$1" && $(playing) == "$1" ]]; }
 # Nobody has found another node's newer login in the place of its own.
@@ -87,7 +88,7 @@ on a bots_start refuge 5101 20
 on a until_is 45 simulation_players
 on a is 0 presence_lost_total
 on a is 0 admission_takeovers_forced_total
-(($(redis keys 'sw{presence}:at:*' | grep -c .) == 45)) || die "not the 45 who play are known"
+waits_until "just the 45 who play are known" just_known 45
 
 step "all leave"
 bots_leave ann
