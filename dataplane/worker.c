@@ -144,6 +144,7 @@ static void fetch_ahead(const struct dp_worker *worker, struct drain *d)
 
 		if (!message)
 			return;
+		DCHECK(message->slots >= 1 && message->slots <= MSG_SLOTS_MAX); /* one begins here */
 		if (message->type == MSG_PEER_SEND)
 			dp_wire_prefetch(worker->wire, message->peer);
 		d->fetched += message->slots;
@@ -156,6 +157,7 @@ static bool drain_some(struct dp_worker *worker, uint32_t from)
 
 	if (d->at == d->filled) {
 		d->fetched -= d->filled;
+		DCHECK(d->ahead || !d->fetched);
 		d->at = 0;
 		d->filled = msg_ring_pop(d->ring, d->slot, DRAIN_SLOTS);
 		if (!d->filled)
@@ -163,6 +165,7 @@ static bool drain_some(struct dp_worker *worker, uint32_t from)
 	}
 	while (d->at < d->filled) {
 		fetch_ahead(worker, d);
+		DCHECK(d->fetched > d->at);
 		if (!take(worker, from, &d->slot[d->at]))
 			break;
 		d->at += d->slot[d->at].slots;

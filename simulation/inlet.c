@@ -28,6 +28,7 @@ static void fetch_ahead(struct sim_shard *s, struct sim_inlet *inlet)
 
 		if (!message)
 			return;
+		DCHECK(message->slots >= 1 && message->slots <= MSG_SLOTS_MAX); /* one begins here */
 		if (message->type == MSG_PEER_PACKET)
 			sim_seat_prefetch(s, message->peer);
 		inlet->fetched += message->slots;
@@ -43,6 +44,7 @@ static const struct msg *inlet_next(struct sim_shard *s, struct sim_inlet *inlet
 		uint32_t slots = msg_ring_pop(inlet->ring, inlet->batch, SIM_SCRATCH_SLOTS);
 
 		inlet->fetched -= inlet->filled;
+		DCHECK(inlet->ahead || !inlet->fetched);
 		inlet->filled = slots;
 		inlet->at = inlet->batch;
 		inlet->end = inlet->batch + slots;
@@ -52,6 +54,7 @@ static const struct msg *inlet_next(struct sim_shard *s, struct sim_inlet *inlet
 			return NULL;
 	}
 	fetch_ahead(s, inlet);
+	DCHECK(inlet->batch + inlet->fetched > inlet->at);
 	inlet->ahead--;
 	message = inlet->at;
 	inlet->at = msg_next(message);
