@@ -388,6 +388,67 @@ static uint32_t take_all(struct msg_ring *ring, struct rig *rig,
 	return count;
 }
 
+static struct {
+	uint32_t known;
+	const char *silent; /* a node that is expected, and says nothing; NULL: this one is alone */
+	uint32_t asked;
+} elsewhere;
+
+/* The world says which nodes there are; a load is too early while one is awaited. */
+static void say_nodes(struct rig *rig, const struct msg *message)
+{
+	struct {
+		struct msg_nodes head;
+		char name[NODE_NAME_BYTES];
+	} body = {{elsewhere.known, elsewhere.silent ? 1 : 0}, ""};
+
+	assert_int_not_equal(message->type, MSG_CHARACTER_LOAD);
+	if (message->type != MSG_NODES_QUERY)
+		return;
+	elsewhere.asked++;
+	if (elsewhere.silent)
+		snprintf(body.name, sizeof(body.name), "%s", elsewhere.silent);
+	rig_push(rig->links.from_world, MSG_NODES, 0, &body,
+		(uint32_t)(sizeof(body.head) + body.head.count * NODE_NAME_BYTES), 0);
+}
+
+/* Redis knows nothing: whoever waits is let in once all nodes that PostgreSQL knows have spoken,
+ * and while PostgreSQL does not say, or another node is silent, not before admission.rebuild. */
+static void test_emptied_redis(void **state)
+{
+	static const struct {
+		uint32_t known;
+		const char *silent;
+	} rows[] = {{0, NULL}, {1, "node-2"}};
+	const uint64_t peer = handle_make(0, 1, 5);
+	struct ticket ticket = rig_ticket(7);
+	uint64_t session;
+	struct rig rig;
+
+	(void)state;
+	rig_init(&rig, 4096);
+	rig.config.admission.rebuild_ms = 600000;
+	rig_start(&rig);
+	rig_say_hello(&rig, peer, &ticket);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		elsewhere.known = rows[i].known;
+		elsewhere.silent = rows[i].silent;
+		elsewhere.asked = 0;
+		while (elsewhere.asked < 3) /* several turns of the gate apart */
+			if (!take_all(rig.links.to_world, &rig, say_nodes))
+				rig_nap();
+	}
+	elsewhere.silent = NULL;
+	say_nodes(&rig, rig_expect(rig.links.to_world, MSG_NODES_QUERY));
+	session = rig_let_in(&rig);
+	rig_gone(&rig, peer);
+	rig_expect(rig.links.to_shard[0], MSG_PLAYER_REMOVE);
+	rig_left(&rig, session);
+	rig_settled(&rig);
+	rig_stop(&rig, 0);
+	rig_fini(&rig);
+}
+
 #define STORM 1500u
 
 static struct {
@@ -520,6 +581,7 @@ int main(void)
 		cmocka_unit_test(test_ticket_given_back),
 		cmocka_unit_test(test_full_ring),
 		cmocka_unit_test(test_silent_stop),
+		cmocka_unit_test(test_emptied_redis),
 		cmocka_unit_test(test_storm),
 	};
 
