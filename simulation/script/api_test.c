@@ -70,7 +70,7 @@ static void permissions(void **unused)
 	(void)unused;
 	test_host_start(&host, 4 << 20);
 	allowed = host.vm->config.allowed;
-	for (unsigned context = 0; context < SCRIPT_CONTEXT_COUNT; context++)
+	for (unsigned context = 0; context <= SCRIPT_CONTEXT_NPC_TICK; context++)
 		for (unsigned call = 0; call < SCRIPT_CALL_COUNT; call++) {
 			uint64_t before = allowed[context];
 			char error[SCRIPT_TEXT_BYTES], text[128];
@@ -104,19 +104,64 @@ static void permissions(void **unused)
 /* R15, spelled out. */
 static void rights_of_contexts(void **unused)
 {
-	const uint64_t durable = 1u << SCRIPT_CALL_TAKE_ITEM | 1u << SCRIPT_CALL_GIVE_ITEM |
-				 1u << SCRIPT_CALL_ADD_GOLD | 1u << SCRIPT_CALL_ADD_EXPERIENCE |
-				 1u << SCRIPT_CALL_BEGIN_QUEST | 1u << SCRIPT_CALL_ADVANCE_QUEST |
-				 1u << SCRIPT_CALL_COMPLETE_QUEST | 1u << SCRIPT_CALL_COMMIT;
+	const uint64_t all = (SCRIPT_CALL_COUNT < 64 ? 1ull << SCRIPT_CALL_COUNT : 0) - 1;
+	const uint64_t declare = 1ull << SCRIPT_CALL_NPC, ask = 1ull << SCRIPT_CALL_ASK;
+	const uint64_t steps =
+		1ull << SCRIPT_CALL_ADVANCE_QUEST | 1ull << SCRIPT_CALL_COMPLETE_QUEST;
+	const uint64_t durable = steps | 1ull << SCRIPT_CALL_TAKE_ITEM |
+				 1ull << SCRIPT_CALL_GIVE_ITEM | 1ull << SCRIPT_CALL_ADD_GOLD |
+				 1ull << SCRIPT_CALL_ADD_EXPERIENCE |
+				 1ull << SCRIPT_CALL_BEGIN_QUEST | 1ull << SCRIPT_CALL_COMMIT;
+	const uint64_t live = all & ~declare & ~durable & ~ask;
 
 	(void)unused;
-	assert_int_equal(script_context_calls(SCRIPT_CONTEXT_LOAD),
-		1u << SCRIPT_CALL_NPC | 1u << SCRIPT_CALL_LOG);
-	assert_int_equal(script_context_calls(SCRIPT_CONTEXT_NPC_CLICK),
-		(1u << SCRIPT_CALL_COUNT) - 1 - (1u << SCRIPT_CALL_NPC));
-	assert_int_equal(script_context_calls(SCRIPT_CONTEXT_NPC_TICK),
-		(1u << SCRIPT_CALL_COUNT) - 1 - (1u << SCRIPT_CALL_NPC) - durable -
-			(1u << SCRIPT_CALL_ASK));
+	assert_int_equal(
+		script_context_calls(SCRIPT_CONTEXT_LOAD), declare | 1ull << SCRIPT_CALL_LOG);
+	assert_int_equal(script_context_calls(SCRIPT_CONTEXT_NPC_CLICK), all & ~declare);
+	assert_int_equal(script_context_calls(SCRIPT_CONTEXT_NPC_TICK), live);
+	assert_int_equal(script_context_calls(SCRIPT_CONTEXT_MAP_EVENT), live);
+	assert_int_equal(script_context_calls(SCRIPT_CONTEXT_COMBAT), live);
+	assert_int_equal(script_context_calls(SCRIPT_CONTEXT_MATCH), live);
+	assert_int_equal(script_context_calls(SCRIPT_CONTEXT_QUEST), live | (durable & ~steps));
+}
+
+/* An editor is told of every call, field and handler, and of nothing else. */
+static void stubs_are_whole(void **unused)
+{
+	char *text = NULL, line[256];
+	uint32_t functions = 0;
+	size_t bytes;
+	FILE *out = open_memstream(&text, &bytes);
+
+	(void)unused;
+	script_stubs(out);
+	fclose(out);
+	for (unsigned call = 0; call < SCRIPT_CALL_COUNT; call++) {
+		const char *name = script_call_name(call);
+
+		if (call == SCRIPT_CALL_FIELD)
+			continue;
+		snprintf(line, sizeof(line), "\nfunction %s%s(", strchr(name, ':') ? "class_" : "",
+			name);
+		if (!strstr(text, line))
+			fail_msg("no stub of %s", name);
+	}
+	for (const char *at = text; (at = strstr(at, "\nfunction ")); at++)
+		functions++;
+	assert_int_equal(functions, SCRIPT_CALL_COUNT - 1);
+	for (const struct script_field_row *row = script_field_rows; row->class; row++) {
+		snprintf(line, sizeof(line), "\n---@field %s %s %s\n", row->name, row->type,
+			row->meaning);
+		assert_non_null(strstr(text, line));
+	}
+	for (const struct script_handler_row *row = script_handler_rows; row->class; row++) {
+		snprintf(
+			line, sizeof(line), "\n---@field %s? fun(%s) ", row->name, row->parameters);
+		assert_non_null(strstr(text, line));
+	}
+	assert_non_null(strstr(text, "\n---@param count? integer\nfunction "
+				     "class_player:take_item(item, count) end\n"));
+	free(text);
 }
 
 static const char play[] =
@@ -464,6 +509,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(permissions),
 		cmocka_unit_test(rights_of_contexts),
+		cmocka_unit_test(stubs_are_whole),
 		cmocka_unit_test(players_are_sent),
 		cmocka_unit_test(same_seed_same_play),
 		cmocka_unit_test(the_api_works),

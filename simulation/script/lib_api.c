@@ -6,52 +6,6 @@
 
 #include "common/handle.h"
 
-static const char *const call_names[] = {
-#define X(name, text, right, usage, meaning) text,
-	SCRIPT_CALLS(X)
-#undef X
-};
-
-static const enum script_right call_rights[] = {
-#define X(name, text, right, usage, meaning) SCRIPT_RIGHT_##right,
-	SCRIPT_CALLS(X)
-#undef X
-};
-
-static const char *const context_names[] = {
-#define X(name, text, limit_us, meaning) #text,
-	SCRIPT_CONTEXTS(X)
-#undef X
-};
-
-/* R15. Nothing durable in a tick; no actor exists yet while a file loads. */
-static const unsigned context_rights[] = {
-	[SCRIPT_CONTEXT_LOAD] = SCRIPT_RIGHT_DECLARE,
-	[SCRIPT_CONTEXT_NPC_CLICK] =
-		SCRIPT_RIGHT_READ | SCRIPT_RIGHT_LIVE | SCRIPT_RIGHT_DURABLE | SCRIPT_RIGHT_WAIT,
-	[SCRIPT_CONTEXT_NPC_TICK] = SCRIPT_RIGHT_READ | SCRIPT_RIGHT_LIVE,
-};
-
-const char *script_call_name(enum script_call call)
-{
-	return call < SCRIPT_CALL_COUNT ? call_names[call] : "?";
-}
-
-const char *script_context_name(enum script_context context)
-{
-	return context < SCRIPT_CONTEXT_COUNT ? context_names[context] : "?";
-}
-
-uint64_t script_context_calls(enum script_context context)
-{
-	uint64_t set = 1ull << SCRIPT_CALL_LOG; /* everywhere */
-
-	for (unsigned call = 0; call < SCRIPT_CALL_COUNT; call++)
-		if (call_rights[call] & context_rights[context])
-			set |= 1ull << call;
-	return set;
-}
-
 struct script_vm *script_check_call(lua_State *state, enum script_call call)
 {
 	struct script_vm *vm = script_vm_of(state);
@@ -117,21 +71,16 @@ static int handler(lua_State *state, const char *field)
 	return luaL_ref(state, LUA_REGISTRYINDEX);
 }
 
-static void check_fields(lua_State *state)
+/* The table at index 1 holds nothing but what calls.h says. */
+static void check_fields(lua_State *state, const char *class)
 {
-	static const char *const known[] = {
-		"name", "x", "y", "at", "appearance", "on_click", "on_tick"};
-
 	lua_pushnil(state);
 	while (lua_next(state, 1)) {
-		bool found = false;
-
-		for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
-			found = found || (lua_type(state, -2) == LUA_TSTRING &&
-						 strcmp(lua_tostring(state, -2), known[i]) == 0);
-		if (!found) {
+		if (lua_type(state, -2) != LUA_TSTRING ||
+			!script_declares(class, lua_tostring(state, -2))) {
 			script_push_text(state, -2);
-			luaL_error(state, "npc: unknown field '%s'", lua_tostring(state, -1));
+			luaL_error(state, "%s: unknown field '%s'", strchr(class, '_') + 1,
+				lua_tostring(state, -1));
 		}
 		lua_pop(state, 1);
 	}
@@ -151,7 +100,7 @@ static int api_npc(lua_State *state)
 
 	luaL_checktype(state, 1, LUA_TTABLE);
 	lua_settop(state, 1);
-	check_fields(state);
+	check_fields(state, "declaration_npc");
 	if (vm->npc_count == SCRIPT_NPCS_MAX)
 		return luaL_error(state, "npc: a map has at most %d", (int)SCRIPT_NPCS_MAX);
 	if (lua_getfield(state, 1, "name") != LUA_TSTRING)

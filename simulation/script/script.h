@@ -60,12 +60,16 @@ enum script_result {
 /* "over_time"; any thread. */
 const char *script_result_name(enum script_result result);
 
-/* Contexts that handlers run in. X(NAME, lua name, default limit in us of running time) */
+/* Contexts that handlers run in. X(NAME, lua name, default limit in us of running time, when) */
 // clang-format off
 #define SCRIPT_CONTEXTS(X)                                                                         \
-	X(LOAD,      load,      500000, "a content file runs once, at start-up")                   \
-	X(NPC_CLICK, npc_click, 2000,   "a player clicked an NPC: on_click(npc, player)")          \
-	X(NPC_TICK,  npc_tick,  2000,   "a tick of the map: on_tick(npc)")
+	X(LOAD,      load,      500000, "a content file runs once, when its map starts")           \
+	X(NPC_CLICK, npc_click, 2000,   "a player clicked an NPC")                                 \
+	X(NPC_TICK,  npc_tick,  2000,   "a tick of the map")                                       \
+	X(COMBAT,    combat,    2000,   "a monster fights, is hurt or dies")                       \
+	X(QUEST,     quest,     2000,   "a player's quest has been begun or completed")            \
+	X(MAP_EVENT, map_event, 2000,   "a player comes or goes, or a timer is due")               \
+	X(MATCH,     match,     2000,   "a room's match opens, goes on or ends")
 // clang-format on
 
 enum script_context {

@@ -303,7 +303,9 @@ static int try_npc(struct stage *stage, const char *path, const char *name, bool
 
 static int usage(void)
 {
-	fprintf(stderr, "usage: stormweir-script check FILE...     load files, list their NPCs\n"
+	fprintf(stderr, "usage: stormweir-script stubs                print type stubs for the Lua "
+			"language server\n"
+			"       stormweir-script check FILE...     load files, list their NPCs\n"
 			"       stormweir-script click FILE NPC [N]  run on_click, N times\n"
 			"       stormweir-script tick FILE NPC [N]   run on_tick for N ticks\n"
 			"       stormweir-script reference           print the tables of "
@@ -339,6 +341,10 @@ int main(int argc, char **argv)
 
 	if (argc == 2 && strcmp(argv[1], "reference") == 0) {
 		script_reference(stdout);
+		return 0;
+	}
+	if (argc == 2 && strcmp(argv[1], "stubs") == 0) {
+		script_stubs(stdout);
 		return 0;
 	}
 	script_config_defaults(&config);
