@@ -36,7 +36,23 @@ function(sw_program name)
 	add_executable(${name} ${arg_SOURCES})
 	target_link_libraries(${name} PRIVATE ${arg_LINKS})
 	set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+	if(SW_SANITIZE MATCHES thread) # built where a test depends on them
+		set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL TRUE)
+	endif()
 	add_dependencies(programs ${name})
+endfunction()
+
+# sw_test_built(<target> <label>...): under a sanitizer only those tests are built that run under it.
+function(sw_test_built target)
+	set(wanted "")
+	if(SW_SANITIZE MATCHES thread)
+		set(wanted ring)
+	elseif(SW_SANITIZE AND NOT SW_FUZZ)
+		set(wanted pure)
+	endif()
+	if(wanted AND NOT wanted IN_LIST ARGN)
+		set_target_properties(${target} PROPERTIES EXCLUDE_FROM_ALL TRUE)
+	endif()
 endfunction()
 
 # sw_test(<name> SOURCES ... LINKS ... [LABELS pure|ring|...] [ARGS ...]): a cmocka test, run by CTest.
@@ -49,6 +65,7 @@ function(sw_test name)
 	endif()
 	add_executable(${name} ${arg_SOURCES})
 	target_link_libraries(${name} PRIVATE ${arg_LINKS} PkgConfig::CMOCKA)
+	sw_test_built(${name} ${arg_LABELS})
 	add_test(NAME ${name} COMMAND ${name} ${arg_ARGS})
 	if(NOT arg_TIMEOUT)
 		set(arg_TIMEOUT 120)
@@ -57,6 +74,22 @@ function(sw_test name)
 	if(arg_LOCKS)
 		set_tests_properties(${name} PROPERTIES RESOURCE_LOCK "${arg_LOCKS}")
 	endif()
+endfunction()
+
+# sw_e2e(<name> <timeout in s> [BUSY] COMMAND ...): a test that makes the one network stage of this checkout and so runs
+# alone among its kind. They mostly wait and are begun first (COST), with tests of the other kinds beside them; BUSY ones
+# spin on every core and have the machine for themselves. Exit code 77: skipped.
+function(sw_e2e name timeout)
+	cmake_parse_arguments(arg "BUSY" "" "COMMAND" ${ARGN})
+	set(cores 1)
+	set(cost 1000)
+	if(arg_BUSY)
+		set(cores 2)
+		set(cost 2000)
+	endif()
+	add_test(NAME ${name} COMMAND ${arg_COMMAND})
+	set_tests_properties(${name} PROPERTIES TIMEOUT ${timeout} LABELS e2e RESOURCE_LOCK netns PROCESSORS ${cores}
+		COST ${cost} SKIP_RETURN_CODE 77)
 endfunction()
 
 # sw_fuzz(<FOLDER_NAME_fuzz> SOURCES ... LINKS ...): a libFuzzer target, in the fuzz preset only. SOURCES
