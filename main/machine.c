@@ -439,11 +439,12 @@ static void tell_script_texts(const struct machine *m, uint32_t slot)
 	struct script_text text;
 
 	while (sim_instance_text_pop(m->instances, slot, &text)) {
-		bool error = text.kind == SCRIPT_TEXT_ERROR;
+		char title[256];
 
-		sw_log(error ? SW_LOG_WARN : SW_LOG_INFO, "script",
-			"map %s, slot %u, tick %u%s%s: %s", map->name, slot, text.tick,
-			error ? ", " : "", error ? script_result_name(text.result) : "", text.text);
+		script_text_title(&text, title, sizeof(title));
+		sw_log(text.kind == SCRIPT_TEXT_ERROR ? SW_LOG_WARN : SW_LOG_INFO, "script",
+			"map %s, slot %u, tick %u, %s: %s", map->name, slot, text.tick, title,
+			text.text);
 	}
 }
 

@@ -28,6 +28,7 @@
 #define SIM_COST_BACK      700   /* somebody vanishes or comes back */
 #define SIM_COST_EVENT     20    /* a blow looked at for an observer */
 #define SIM_COST_SCRIPT    10000 /* a Lua handler */
+#define SIM_COST_SCRIPT_TICK 2000 /* an NPC's on_tick */
 #define SIM_COST_RECORD    60    /* an entity record encoded */
 #define SIM_COST_CROSSING  1500  /* an actor changes its cell */
 #define SIM_COST_CELL      5     /* a cell looked at */

@@ -140,6 +140,7 @@
 	X(VIEW_CHANGES,       "view_changes",       COUNTER_SUM,   "view change messages sent")                           \
 	X(RELIABLE_QUEUED,    "reliable_queued",    COUNTER_SUM,   "reliable messages that waited in the shard for a full ring") \
 	X(SCRIPT_TICKS_CUT,   "script_ticks_cut",   COUNTER_SUM,   "map ticks in which NPCs had to wait: the script budget was spent") \
+	X(SCRIPT_TICKS_RESTED, "script_ticks_rested", COUNTER_SUM, "on_tick handlers not called: the NPC's last one took more than its share") \
 	X(PARTIES,            "parties",            COUNTER_GAUGE, "parties with somebody on the map that ticked last")   \
 	X(PARTY_REQUESTS,     "party_requests",     COUNTER_SUM,   "changes of parties asked of control")                 \
 	X(PARTY_TOO_OFTEN,    "party_refused_too_often", COUNTER_SUM, "party requests refused: too many in a short time") \

@@ -13,7 +13,7 @@ static bool resume(struct sim_map *m, uint32_t player, const struct script_answe
 
 	p->job = 0;
 	p->question = 0;
-	return sim_npc_result(m, script_vm_resume(m->script, job, answer));
+	return sim_npc_result(m, player, script_vm_resume(m->script, job, answer));
 }
 
 /* ---- questions ---- */

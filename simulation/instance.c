@@ -77,7 +77,7 @@ static void *take(struct layout *layout, size_t bytes)
 	_Static_assert(sizeof(struct type) == (bytes), "lay_out_map says another size")
 TAKES(sim_entity, 96);
 TAKES(sim_player, 560);
-TAKES(sim_npc, 40);
+TAKES(sim_npc, 44);
 TAKES(sim_lair, 20);
 TAKES(sim_purse, 32);
 TAKES(sim_bag, 1336);
@@ -103,7 +103,7 @@ static void lay_out_map(struct layout *l, struct sim_map *m)
 	m->known = take(
 		l, players * m->known_words * sizeof(*m->known)); /* P x E / 8 B, in words of 64 for
 								     each of tick_hz classes */
-	m->npcs = take(l, (size_t)m->npc_slots * sizeof(*m->npcs));             /* N x 40 B */
+	m->npcs = take(l, (size_t)m->npc_slots * sizeof(*m->npcs));             /* N x 44 B */
 	m->monsters = take(l, (size_t)m->monster_slots * sizeof(*m->monsters)); /* M x 16 B */
 	m->lairs = take(l, (size_t)m->monster_slots * sizeof(*m->lairs));       /* M x 20 B */
 	if (m->monster_slots && m->rules.ground)
@@ -239,6 +239,7 @@ static int load_script(
 	struct sim_npc_script script = {.path = definition->path,
 		.text = definition->source,
 		.bytes = definition->source_bytes,
+		.version = 1,
 		.memory_bytes = table->config->simulation.script_memory_bytes,
 		.watchdog = table->watchdog,
 		.counters = instance->script_counters};

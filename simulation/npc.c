@@ -198,6 +198,7 @@ int sim_npc_load(
 	script_config_defaults(&script);
 	snprintf(script.map, sizeof(script.map), "%s", m->config.name);
 	script.index = m->number;
+	script.version = from->version;
 	script.memory_bytes = from->memory_bytes;
 	script.watchdog = from->watchdog;
 	script.region = from->region;
@@ -235,6 +236,7 @@ int sim_npc_place(struct sim_map *m, char *error, size_t error_bytes)
 		npc->name_bytes = (uint8_t)strnlen(npc->name, sizeof(npc->name) - 1);
 		npc->appearance = declared->appearance & 0xffffff;
 		npc->has_tick = declared->has_tick;
+		m->npc_ticks += declared->has_tick;
 		sim_entity_appear(m, slot, SIM_NPC, declared->x_mm, declared->y_mm, 0);
 		script_vm_bind(m->script, i, sim_handle(m, slot));
 	}
@@ -243,28 +245,29 @@ int sim_npc_place(struct sim_map *m, char *error, size_t error_bytes)
 
 /* ---- handlers ---- */
 
-static int64_t cost_of(enum script_result result, enum script_context context)
+static int64_t cost_of(enum script_result result, int64_t usual_ns)
 {
-	struct script_config defaults;
-
-	if (result != SCRIPT_OVER_TIME && result != SCRIPT_OVER_STEPS)
-		return SIM_COST_SCRIPT;
-	script_config_defaults(&defaults);
-	return (int64_t)defaults.limit_us[context] * 1000;
+	return result == SCRIPT_OVER_TIME || result == SCRIPT_OVER_STEPS ||
+			       result == SCRIPT_SUSPENDED
+		       ? SCRIPT_SLICE_US * 1000
+		       : usual_ns;
 }
 
-/* Where it was ended depends on the CPU's time: a replay may differ from here on. */
+/* Where it was stopped depends on the CPU's time: a replay may differ from here on. */
 static void tell_over_time(struct sim_map *m, enum script_result result)
 {
-	if (m->shard->record && result == SCRIPT_OVER_TIME)
+	if (m->shard->record && (result == SCRIPT_OVER_TIME || result == SCRIPT_SUSPENDED))
 		sim_record_over_time(m->shard->record, m);
 }
 
-bool sim_npc_result(struct sim_map *m, enum script_result result)
+bool sim_npc_result(struct sim_map *m, uint32_t player, enum script_result result)
 {
-	m->script_left_ns -= cost_of(result, SCRIPT_CONTEXT_NPC_CLICK);
+	m->script_left_ns -= cost_of(result, SIM_COST_SCRIPT);
 	tell_over_time(m, result);
-	return result == SCRIPT_OK || result == SCRIPT_NO_HANDLER || result == SCRIPT_WAITING;
+	if (result == SCRIPT_SUSPENDED)
+		sim_player(m, player)->job = script_vm_job(m->script);
+	return result == SCRIPT_OK || result == SCRIPT_NO_HANDLER || result == SCRIPT_WAITING ||
+	       result == SCRIPT_SUSPENDED;
 }
 
 uint32_t sim_npc_click(struct sim_map *m, uint32_t npc, uint32_t player, uint32_t *cost)
@@ -275,7 +278,7 @@ uint32_t sim_npc_click(struct sim_map *m, uint32_t npc, uint32_t player, uint32_
 	result = script_vm_click(m->script, npc - m->player_slots, sim_handle(m, player));
 	if (result == SCRIPT_NO_ROOM)
 		return SW__ACTION_REFUSAL__BUSY;
-	return sim_npc_result(m, result) ? SW__ACTION_REFUSAL__ACTION_REFUSAL_NONE
+	return sim_npc_result(m, player, result) ? SW__ACTION_REFUSAL__ACTION_REFUSAL_NONE
 					 : SW__ACTION_REFUSAL__SCRIPT_FAILED;
 }
 
@@ -290,30 +293,99 @@ static void npc_walk(struct sim_map *m, uint32_t i)
 	npc->dx = npc->dy = 0;
 }
 
-bool sim_npc_ticks(struct sim_shard *s, struct sim_map *m, struct sim_slice *slice)
+/* The share of the tick's budget is the same for all: who took more rests until it has earned it. */
+static void npc_ran(struct sim_map *m, uint32_t i, enum script_result result)
+{
+	int64_t cost_ns = cost_of(result, SIM_COST_SCRIPT_TICK);
+	int64_t share_ns = (int64_t)m->shard->script_tick_us * 1000 / (m->npc_ticks ? m->npc_ticks : 1);
+
+	m->script_left_ns -= cost_ns;
+	tell_over_time(m, result);
+	if (cost_ns > share_ns && cost_ns > SIM_COST_SCRIPT_TICK) {
+		int64_t beats = cost_ns / (share_ns + 1);
+
+		if (beats > SIM_SCRIPT_REST_S * m->config.tick_hz)
+			beats = SIM_SCRIPT_REST_S * m->config.tick_hz;
+		m->npcs[i].rests_until = m->beat + 1 + (uint32_t)beats;
+	}
+	npc_walk(m, i);
+}
+
+/* The watchdog saw the handlers use up the tick's budget, which what each is counted with did not
+ * tell. */
+static bool spent(struct sim_map *m)
+{
+	if (!script_vm_spent(m->script))
+		return m->script_left_ns <= 0;
+	if (m->shard->record && m->script_left_ns > 0)
+		sim_record_over_time(m->shard->record, m);
+	m->script_left_ns = m->script_left_ns < 0 ? m->script_left_ns : 0;
+	return true;
+}
+
+/* Handlers of clicks that took longer than a slice. */
+static bool go_on(struct sim_map *m, struct sim_slice *slice, int64_t least_ns)
+{
+	struct script_gone_on gone;
+	enum script_result result;
+	uint32_t player;
+
+	while (m->script_left_ns > least_ns && !spent(m)) {
+		if (slice->left <= 0)
+			return false;
+		if (!script_vm_go_on(m->script, &gone, &result))
+			break;
+		slice->left -= SIM_COST_SCRIPT;
+		player = sim_slot_of_handle(m, gone.player);
+		if (player >= m->player_slots)
+			continue;
+		if (sim_player(m, player)->job == gone.job && result != SCRIPT_WAITING)
+			sim_player(m, player)->job = 0;
+		if (!sim_npc_result(m, player, result))
+			sim_send_refused(m->shard, m, player, SW_MSG_CLICK,
+				SW__ACTION_REFUSAL__SCRIPT_FAILED);
+	}
+	return true;
+}
+
+static bool each_tick(struct sim_shard *s, struct sim_map *m, struct sim_slice *slice)
 {
 	for (; m->cursor < m->npc_slots; m->cursor++) {
 		uint32_t i = (m->npc_next + m->cursor) % m->npc_slots;
-		enum script_result result;
 
 		if (slice->left <= 0)
 			return false;
 		slice->left -= SIM_COST_SLOT;
 		if (!m->npcs[i].has_tick)
 			continue;
-		if (m->script_left_ns <= 0) {
+		if (spent(m)) {
 			/* Whoever waits is first next time; nobody waits for ever. */
 			m->npc_next = i;
+			m->cursor = m->npc_slots;
 			sim_count(s, SIM_SCRIPT_TICKS_CUT, 1);
 			break;
 		}
-		result = script_vm_tick(m->script, i);
-		m->script_left_ns -= cost_of(result, SCRIPT_CONTEXT_NPC_TICK);
-		tell_over_time(m, result);
-		npc_walk(m, i);
-		slice->left -= SIM_COST_SCRIPT;
+		if ((int32_t)(m->npcs[i].rests_until - m->beat) > 0) {
+			sim_count(s, SIM_SCRIPT_TICKS_RESTED, 1);
+			continue;
+		}
+		npc_ran(m, i, script_vm_tick(m->script, i));
+		slice->left -= SIM_COST_SCRIPT_TICK;
 	}
-	if (m->script)
-		script_vm_gc(m->script);
+	return true;
+}
+
+/* Clicks that go on are first in every other tick, for half of the budget, so that neither they nor the
+ * ticks starve the others. */
+bool sim_npc_ticks(struct sim_shard *s, struct sim_map *m, struct sim_slice *slice)
+{
+	if (!m->script)
+		return true;
+	if (m->cursor == 0 && m->beat % 2 &&
+		!go_on(m, slice, (int64_t)s->script_tick_us * 1000 / 2))
+		return false;
+	if (!each_tick(s, m, slice) || !go_on(m, slice, 0))
+		return false;
+	script_vm_gc(m->script);
 	return true;
 }

@@ -1,8 +1,11 @@
 /* npc: the map's script and its NPCs. Private to simulation.
  *
- * Handlers have no clock to be counted by, so each counts as SIM_COST_SCRIPT of the tick's budget
- * (simulation.script_tick), and one that the watchdog ended as its whole limit. Clicks and ticks
- * that find the budget spent wait for the next tick; NPC ticks then go on where they ended. */
+ * Handlers have no clock to be counted by, so each counts as SIM_COST_SCRIPT or _TICK of the tick's
+ * budget (simulation.script_tick), and one that the watchdog stopped as its whole slice. Where that
+ * is too little, the watchdog, which adds up what it sees running, says that the budget is spent. Clicks and ticks
+ * that find it spent wait for the next tick; NPC ticks then go on where they ended. What was taken too
+ * much is taken from the next ticks, what is left over is added to the next one. An NPC that took
+ * more than its share rests. */
 #ifndef SW_SIMULATION_NPC_H
 #define SW_SIMULATION_NPC_H
 
@@ -11,6 +14,7 @@
 struct sim_npc_script {
 	const char *path, *text; /* path for messages only */
 	size_t bytes;
+	uint32_t version;
 	uint32_t memory_bytes;
 	void *region;               /* memory_bytes, see script_config */
 	_Atomic uint64_t *counters; /* likewise */
@@ -26,9 +30,13 @@ int sim_npc_load(
  * line in error: an NPC that stands outside. */
 int sim_npc_place(struct sim_map *m, char *error, size_t error_bytes);
 
+/* Longest rest of an NPC whose on_tick took more than its share. */
+#define SIM_SCRIPT_REST_S 10
+
 /* The shard's thread. A click's handler ran or went on: what it took of the tick's budget is
- * counted. Returns whether all is well with it. */
-bool sim_npc_result(struct sim_map *m, enum script_result result);
+ * counted, and the player's job is known if it was suspended. Returns whether all is well with it.
+ */
+bool sim_npc_result(struct sim_map *m, uint32_t player, enum script_result result);
 
 /* The shard's thread. A player clicked an NPC. Returns an ActionRefusal; adds to *cost. */
 uint32_t sim_npc_click(struct sim_map *m, uint32_t npc, uint32_t player, uint32_t *cost);

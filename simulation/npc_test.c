@@ -94,10 +94,18 @@ static void npcs_answer_and_walk(void **state)
 	assert_int_equal(c[0].refused_reason, SW__ACTION_REFUSAL__SCRIPT_FAILED);
 
 	c[0].refused_reason = 0;
-	test_click(&t, 0, mad);
+	test_click(&t, 0, mad); /* a slice a tick, until its limit is reached */
+	test_run(&t, 200);
+	assert_int_equal(c[0].refused_reason, 0);
+	test_click(&t, 1, tom); /* and the map goes on */
 	test_run(&t, 100);
+	assert_int_equal(c[1].dialogues, 1);
+	for (uint32_t i = 0; i < 300 && !c[0].refused_reason; i++)
+		test_run(&t, 100);
 	assert_int_equal(c[0].refused_reason, SW__ACTION_REFUSAL__SCRIPT_FAILED);
-	test_click(&t, 0, tom); /* and the map goes on */
+	test_click(&t, 0, mad); /* whoever clicks another ends it */
+	test_run(&t, 100);
+	test_click(&t, 0, tom);
 	test_run(&t, 100);
 	assert_int_equal(c[0].dialogues, 2);
 

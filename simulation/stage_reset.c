@@ -30,7 +30,14 @@ bool sim_stage_reset(struct sim_shard *s, struct sim_map *m, struct sim_slice *s
 	uint32_t period = SIM_ROUTE_CHECK_S * m->config.tick_hz;
 
 	if (m->step == START) {
-		m->script_left_ns = (int64_t)s->script_tick_us * 1000;
+		int64_t budget_ns = (int64_t)s->script_tick_us * 1000;
+
+		/* What was left of the last tick's, or taken too much, carries over. */
+		m->script_left_ns += budget_ns;
+		if (m->script_left_ns > budget_ns * 3 / 2)
+			m->script_left_ns = budget_ns * 3 / 2;
+		if (m->script)
+			script_vm_budget(m->script, (uint32_t)(m->script_left_ns > 0 ? m->script_left_ns / 1000 : 0));
 		m->step = FALLEN;
 	}
 	if (m->step == FALLEN) {

@@ -349,6 +349,7 @@ struct sim_npc {
 	int8_t dx, dy; /* this tick's intent */
 	bool has_tick;
 	uint32_t appearance;
+	uint32_t rests_until; /* beat */
 };
 
 /* The next one's begin is the end of this one's: there is one more cell than there are. */
@@ -475,7 +476,8 @@ struct sim_map {
 	uint32_t quota;     /* of the running stage */
 	uint32_t cell_used; /* bytes of cell_bytes */
 	struct sim_lay lay;
-	int64_t script_left_ns;
+	int64_t script_left_ns; /* of the tick's budget for scripts; below 0: the next tick's */
+	uint32_t npc_ticks;     /* NPCs with on_tick */
 	uint32_t work_ns; /* of the unit of work under way, beyond its fixed cost; see sim_work */
 
 	const struct sim_portal *portals;    /* [rules.ground->portal_count]: where they lead */

@@ -17,10 +17,24 @@ static void hook(lua_State *state, lua_Debug *ar)
 	if (vm->ending != SCRIPT_OK)
 		script_end(state, vm->ending,
 			vm->ending == SCRIPT_TOO_DEEP ? "recursion too deep" : "ended");
-	if (atomic_load(&vm->overdue) == atomic_load(&vm->sequence))
-		script_end(state, SCRIPT_OVER_TIME, "out of time (%s: %d us of running time)",
-			script_context_name(vm->context), (int)vm->config.limit_us[vm->context]);
+	if (atomic_load(&vm->overdue) == atomic_load(&vm->sequence)) {
+		if (!script_may_suspend(vm, state))
+			script_end(state, SCRIPT_OVER_TIME,
+				"out of time (%s: %d us of running time)",
+				script_context_name(vm->context),
+				(int)vm->config.limit_us[vm->context]);
+		script_disarm(vm);
+		lua_yield(state, 0); /* of a hook: it returns, and Lua suspends when the hook has */
+		return;
+	}
 	script_disarm(vm);
+}
+
+bool script_may_suspend(const struct script_vm *vm, lua_State *state)
+{
+	return vm->job && lua_isyieldable(state) &&
+	       (uint64_t)(vm->job->slices + 1) * vm->config.slice_us <
+		       vm->config.limit_us[vm->context];
 }
 
 /* Looks unsafe in a signal handler, is not: lua_sethook writes plain fields and walks the list of

@@ -1,5 +1,5 @@
-/* Click handlers: each runs on a Lua thread of its own, so that it may wait. The thread is the
- * engine's; content has no coroutines. */
+/* Handlers: each runs on a Lua thread of its own, so that it may wait or be suspended. The thread is
+ * the engine's; content has no coroutines. */
 #include "simulation/script/vm.h"
 
 #include "common/check.h"
@@ -18,7 +18,7 @@ static struct script_job *find(struct script_vm *vm, uint32_t id)
 {
 	struct script_job *job = &vm->jobs[id & (SCRIPT_JOBS_MAX - 1)];
 
-	return id && job->state == SCRIPT_JOB_WAITS && script_job_id(vm, job) == id ? job : NULL;
+	return id && job->state >= SCRIPT_JOB_WAITS && script_job_id(vm, job) == id ? job : NULL;
 }
 
 static int new_thread(lua_State *state)
@@ -69,18 +69,50 @@ static int begin(lua_State *state)
 
 	lua_rawgeti(state, LUA_REGISTRYINDEX, handler_ref);
 	lua_rawgeti(state, LUA_REGISTRYINDEX, vm->npcs[vm->running_npc].object_ref);
-	script_push_actor(state, vm->running_player, UINT32_MAX);
-	lua_callk(state, 2, 0, 0, ended);
+	if (vm->running_player != HANDLE_NONE)
+		script_push_actor(state, vm->running_player, UINT32_MAX);
+	lua_callk(state, lua_gettop(state) - 2, 0, 0, ended);
 	return 0;
 }
 
-static void release(struct script_vm *vm, struct script_job *job)
+static void set_state(struct script_vm *vm, struct script_job *job, enum script_job_state state)
 {
-	if (job->state == SCRIPT_JOB_WAITS)
-		vm->waiting--;
-	job->state = SCRIPT_JOB_FREE;
+	vm->waiting += (state == SCRIPT_JOB_WAITS) - (job->state == SCRIPT_JOB_WAITS);
+	if (job->context == SCRIPT_CONTEXT_NPC_TICK)
+		vm->npcs[job->npc_index].tick_job =
+			state == SCRIPT_JOB_SUSPENDED ? script_job_id(vm, job) : 0;
+	job->state = (uint8_t)state;
 	counter_put(&vm->values[SCRIPT_COUNT_WAITING], vm->waiting);
 }
+
+/* ---- those that are suspended, in order; an on_tick goes on when it is its NPC's turn ---- */
+
+static void suspended_add(struct script_vm *vm, struct script_job *job)
+{
+	uint32_t place = (uint32_t)(job - vm->jobs) + 1;
+
+	job->next = 0;
+	if (vm->suspended_tail)
+		vm->jobs[vm->suspended_tail - 1].next = place;
+	else
+		vm->suspended_head = place;
+	vm->suspended_tail = place;
+}
+
+static void suspended_remove(struct script_vm *vm, const struct script_job *job)
+{
+	uint32_t place = (uint32_t)(job - vm->jobs) + 1, before = 0, *at = &vm->suspended_head;
+
+	while (*at != place) {
+		before = *at;
+		at = &vm->jobs[before - 1].next;
+	}
+	*at = job->next;
+	if (vm->suspended_tail == place)
+		vm->suspended_tail = before;
+}
+
+/* ---- */
 
 /* What it has asked for and not committed itself is kept now, and nobody waits for the answer. */
 static void keep(struct script_vm *vm, struct script_job *job)
@@ -96,34 +128,61 @@ static void keep(struct script_vm *vm, struct script_job *job)
 		kept != SCRIPT_KEPT_OK && kept != SCRIPT_KEPT_PENDING);
 }
 
+static void leave_thread(struct script_vm *vm, struct script_job *job)
+{
+	luaL_unref(vm->state, LUA_REGISTRYINDEX, job->thread_ref);
+	job->thread = NULL;
+}
+
+static void count(struct script_vm *vm, const struct script_job *job, enum script_result result)
+{
+	bool well = result == SCRIPT_OK || result == SCRIPT_WAITING || result == SCRIPT_SUSPENDED;
+
+	counter_add(&vm->values[SCRIPT_COUNT_CALLS_OK + (unsigned)result], 1);
+	counter_add(&vm->npcs[job->npc_index].of[job->context].failed, !well);
+	counter_put(&vm->values[SCRIPT_COUNT_MEMORY_BYTES], vm->arena.used_bytes);
+	counter_put(&vm->values[SCRIPT_COUNT_MEMORY_PEAK_BYTES], vm->arena.peak_bytes);
+}
+
+/* One slice of it. */
 static enum script_result go(struct script_vm *vm, struct script_job *job, int arguments)
 {
+	enum script_context context = (enum script_context)job->context;
+	uint64_t left_us = vm->config.limit_us[context] -
+			   (uint64_t)job->slices * vm->config.slice_us;
 	enum script_result result;
 	int status, results = 0;
 
-	if (job->state == SCRIPT_JOB_WAITS)
-		vm->waiting--;
-	job->state = SCRIPT_JOB_RUNS;
+	set_state(vm, job, SCRIPT_JOB_RUNS);
 	vm->running_npc = job->npc_index;
 	vm->running_player = job->player;
 	vm->job = job;
 	vm->running = job->thread;
-	script_watch_begin(vm, SCRIPT_CONTEXT_NPC_CLICK);
+	script_watch_begin(vm, context,
+		left_us < vm->config.slice_us ? (uint32_t)left_us : vm->config.slice_us);
 	status = lua_resume(job->thread, vm->state, arguments, &results);
 	if (status == LUA_ERRRUN) /* what is out of memory has been told where it was refused */
 		script_on_thread_error(vm, job->thread);
 	script_watch_end(vm);
 	vm->running = vm->state;
 	vm->job = NULL;
-	result = status == LUA_YIELD ? SCRIPT_WAITING : script_result_of(vm, status);
-	counter_add(&vm->values[SCRIPT_COUNT_CALLS_OK + (unsigned)result], 1);
-	counter_put(&vm->values[SCRIPT_COUNT_MEMORY_BYTES], vm->arena.used_bytes);
-	counter_put(&vm->values[SCRIPT_COUNT_MEMORY_PEAK_BYTES], vm->arena.peak_bytes);
+	vm->last_job = script_job_id(vm, job);
+	result = script_result_of(vm, status);
+	if (status == LUA_YIELD)
+		result = vm->yields ? SCRIPT_WAITING : SCRIPT_SUSPENDED;
+	vm->yields = false;
+	count(vm, job, result);
+	if (result == SCRIPT_SUSPENDED) {
+		job->slices++;
+		set_state(vm, job, SCRIPT_JOB_SUSPENDED);
+		if (job->context != SCRIPT_CONTEXT_NPC_TICK)
+			suspended_add(vm, job);
+		return result;
+	}
+	job->slices = 0;
 	if (result == SCRIPT_WAITING) {
 		lua_pop(job->thread, results);
-		job->state = SCRIPT_JOB_WAITS;
-		vm->waiting++;
-		counter_put(&vm->values[SCRIPT_COUNT_WAITING], vm->waiting);
+		set_state(vm, job, SCRIPT_JOB_WAITS);
 		return result;
 	}
 	if (result == SCRIPT_OK) {
@@ -132,16 +191,15 @@ static enum script_result go(struct script_vm *vm, struct script_job *job, int a
 	} else {
 		/* Not used again: an error that a hook raised leaves its thread without hooks, and
 		 * nothing could end the next handler on it. */
-		luaL_unref(vm->state, LUA_REGISTRYINDEX, job->thread_ref);
-		job->thread = NULL;
+		leave_thread(vm, job);
 		script_text_push(vm, SCRIPT_TEXT_ERROR, result, vm->error, vm->error_bytes);
 	}
-	release(vm, job);
+	set_state(vm, job, SCRIPT_JOB_FREE);
 	return result;
 }
 
-enum script_result script_job_start(
-	struct script_vm *vm, uint32_t npc_index, int handler_ref, uint64_t player)
+enum script_result script_job_start(struct script_vm *vm, enum script_context context,
+	uint32_t npc_index, int handler_ref, uint64_t player)
 {
 	enum script_result why;
 	struct script_job *job;
@@ -153,10 +211,13 @@ enum script_result script_job_start(
 		counter_add(&vm->values[SCRIPT_COUNT_CALLS_OK + (unsigned)why], 1);
 		return why;
 	}
+	counter_add(&vm->npcs[npc_index].of[context].calls, 1);
+	job->context = (uint8_t)context;
 	job->player = player;
 	job->npc_index = npc_index;
 	job->generation = job->generation % (UINT32_MAX >> PLACE_BITS) + 1;
 	job->committed = false;
+	job->slices = 0;
 	job->asks = 0;
 	job->change_count = 0;
 	job->answer = (struct script_answer){0};
@@ -170,10 +231,37 @@ enum script_result script_vm_resume(
 {
 	struct script_job *job = find(vm, id);
 
-	if (!job)
+	if (!job || job->state != SCRIPT_JOB_WAITS)
 		return SCRIPT_NO_HANDLER;
 	job->answer = *answer;
 	return go(vm, job, 0);
+}
+
+bool script_vm_go_on(
+	struct script_vm *vm, struct script_gone_on *out, enum script_result *result)
+{
+	struct script_job *job;
+
+	if (!vm->suspended_head)
+		return false;
+	job = &vm->jobs[vm->suspended_head - 1];
+	suspended_remove(vm, job);
+	*out = (struct script_gone_on){.context = (enum script_context)job->context,
+		.npc_index = job->npc_index,
+		.job = script_job_id(vm, job),
+		.player = job->player};
+	*result = go(vm, job, 0);
+	return true;
+}
+
+enum script_result script_job_tick(struct script_vm *vm, uint32_t id)
+{
+	return go(vm, find(vm, id), 0);
+}
+
+uint32_t script_vm_job(const struct script_vm *vm)
+{
+	return vm->job ? script_job_id(vm, vm->job) : vm->last_job;
 }
 
 void script_vm_cancel(struct script_vm *vm, uint32_t id)
@@ -182,7 +270,13 @@ void script_vm_cancel(struct script_vm *vm, uint32_t id)
 
 	if (!job)
 		return;
-	(void)lua_resetthread(job->thread);
-	lua_settop(job->thread, 0);
-	release(vm, job);
+	if (job->state == SCRIPT_JOB_SUSPENDED) {
+		if (job->context != SCRIPT_CONTEXT_NPC_TICK)
+			suspended_remove(vm, job);
+		leave_thread(vm, job);
+	} else {
+		(void)lua_resetthread(job->thread);
+		lua_settop(job->thread, 0);
+	}
+	set_state(vm, job, SCRIPT_JOB_FREE);
 }

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "common/handle.h"
+
 #define AMOUNT_MAX 1000000000
 
 static const char *const kept_names[] = {
@@ -88,7 +90,7 @@ static int player_quest(lua_State *state)
 /* A configuration may give the right to contexts that run on no thread of their own. */
 static struct script_job *job_of(lua_State *state, struct script_vm *vm)
 {
-	if (!vm->job)
+	if (!vm->job || vm->job->player == HANDLE_NONE)
 		luaL_error(state, "only a click's handler can wait, or change what is kept");
 	return vm->job;
 }
@@ -222,6 +224,7 @@ static int api_commit(lua_State *state)
 		job->change, job->change_count, script_job_id(vm, job));
 	if (result != SCRIPT_KEPT_PENDING)
 		return push_kept(state, vm, result);
+	vm->yields = true;
 	return lua_yieldk(state, 0, 0, kept);
 }
 
@@ -290,6 +293,7 @@ static int npc_ask(lua_State *state)
 		return 1;
 	}
 	counter_add(&vm->values[SCRIPT_COUNT_ASKS], 1);
+	vm->yields = true;
 	return lua_yieldk(state, 0, 0, answered);
 }
 

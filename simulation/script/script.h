@@ -41,6 +41,7 @@
 	X(OK,          ok,          "the handler ran to its end")                                  \
 	X(NO_HANDLER,  no_handler,  "the NPC declares no handler for this event")                  \
 	X(WAITING,     waiting,     "the handler waits, for an answer or for a commit, and goes on later") \
+	X(SUSPENDED,   suspended,   "its slice was over: it goes on in a later tick")              \
 	X(NO_ROOM,     no_room,     "not called: as many handlers as may be wait already")         \
 	X(ERROR,       error,       "ended by a Lua error: a mistake in the content")              \
 	X(NOT_ALLOWED, not_allowed, "ended: called what its context has no permission for")        \
@@ -60,16 +61,20 @@ enum script_result {
 /* "over_time"; any thread. */
 const char *script_result_name(enum script_result result);
 
-/* Contexts that handlers run in. X(NAME, lua name, default limit in us of running time, when) */
+/* A handler runs in slices of this: what of it is left goes on in a later tick. */
+#define SCRIPT_SLICE_US 2000u
+
+/* Contexts that handlers run in. X(NAME, lua name, default limit in us of running time, of all of its
+ * slices together, when) */
 // clang-format off
 #define SCRIPT_CONTEXTS(X)                                                                         \
 	X(LOAD,      load,      500000, "a content file runs once, when its map starts")           \
-	X(NPC_CLICK, npc_click, 2000,   "a player clicked an NPC")                                 \
-	X(NPC_TICK,  npc_tick,  2000,   "a tick of the map")                                       \
-	X(COMBAT,    combat,    2000,   "a monster fights, is hurt or dies")                       \
-	X(QUEST,     quest,     2000,   "a player's quest has been begun or completed")            \
-	X(MAP_EVENT, map_event, 2000,   "a player comes or goes, or a timer is due")               \
-	X(MATCH,     match,     2000,   "a room's match opens, goes on or ends")
+	X(NPC_CLICK, npc_click, 500000, "a player clicked an NPC")                                 \
+	X(NPC_TICK,  npc_tick,  100000, "a tick of the map")                                       \
+	X(COMBAT,    combat,    200000, "a monster fights, is hurt or dies")                       \
+	X(QUEST,     quest,     500000, "a player's quest has been begun or completed")            \
+	X(MAP_EVENT, map_event, 100000, "a player comes or goes, or a timer is due")               \
+	X(MATCH,     match,     100000, "a room's match opens, goes on or ends")
 // clang-format on
 
 enum script_context {
@@ -204,10 +209,13 @@ struct script_ops {
 	uint32_t (*party)(void *ctx, uint64_t player, const char *names[SCRIPT_PARTY_MAX]);
 };
 
-/* script_watchdog: the one thread that ends overdue handlers, for all VMs of the process. Every
- * period it looks at each VM; a handler that it has seen running for its limit (CPU time of the
- * VM's thread, so a shard that lost its CPU is not blamed) draws SCRIPT_SIGNAL. A handler is never
- * ended early, and at most about two periods late. */
+/* script_watchdog: the one thread that stops overdue handlers, for all VMs of the process. Every
+ * period it looks at each VM; a handler that it has seen running for its slice (CPU time of the
+ * VM's thread, so a shard that lost its CPU is not blamed) draws SCRIPT_SIGNAL: it is suspended, or,
+ * when it has used up its limit or stands inside a callback of the library, ended. That is never
+ * done early, and at most about two periods late. What it sees running it also adds up: a map's
+ * scripts that took their share of a tick are told to wait (script_vm_spent), and each handler's
+ * sum is its profile. */
 struct script_watchdog;
 
 #define SCRIPT_WATCHDOG_PERIOD_US 1000u
@@ -222,14 +230,17 @@ void script_watchdog_stop(struct script_watchdog *watchdog);
 struct script_config {
 	char map[SCRIPT_NAME_BYTES];
 	uint32_t index;        /* of the map: the counters' thread label */
+	uint32_t version;      /* of the script, for what it says and how it fails */
 	uint32_t memory_bytes; /* Lua's arena; 1 MiB at least, 16 MiB is usual. The VM's own
 				* tables add about 340 KiB. */
-	uint32_t limit_us[SCRIPT_CONTEXT_COUNT]; /* running time of one call */
+	uint32_t limit_us[SCRIPT_CONTEXT_COUNT]; /* running time of one call, all its slices */
+	uint32_t slice_us; /* SCRIPT_SLICE_US; not for LOAD, which is one slice */
 	/* Permission sets: bit c of allowed[x] says that context x may use call c (enum
 	 * script_call of api.h). */
 	uint64_t allowed[SCRIPT_CONTEXT_COUNT];
-	uint32_t gc_step_kib; /* collector work of one script_vm_gc; its steps took at most
-			       * 1.2 ms of CPU time with 6 MiB of live objects, measured */
+	uint32_t gc_step_kib; /* collector work of one script_vm_gc, twice that while the arena is
+			       * half full, four times from three quarters on; a step took at
+			       * most 1.2 ms of CPU time with 6 MiB of live objects, measured */
 	struct script_watchdog *watchdog;
 	/* The caller's, for VMs that come and go: memory_bytes at a 64-byte boundary, touched, and
 	 * counters[SCRIPT_COUNTER_COUNT], which are added to. NULL: the VM brings its own. */
@@ -269,6 +280,13 @@ struct script_npc {
 uint32_t script_vm_npc_count(const struct script_vm *vm);
 const struct script_npc *script_vm_npc(const struct script_vm *vm, uint32_t npc_index);
 
+/* How a handler did; any thread, while the VM lives. ran_us is a sum of samples of a millisecond. */
+struct script_handler_view {
+	uint64_t calls, failed, ran_us;
+};
+void script_vm_handler(const struct script_vm *vm, uint32_t npc_index, enum script_context context,
+	struct script_handler_view *out);
+
 /* The thread that will run the map says so, once, before its first call: its ids are kept for the
  * watchdog. A thread that takes VMs over while it runs asks for its ids once (that is a system
  * call) and uses script_vm_own_as, which is none. */
@@ -294,15 +312,38 @@ struct script_answer {
 	enum script_kept kept; /* of ops.keep */
 };
 
+/* The running job, inside of ops.ask and the like; after SCRIPT_SUSPENDED the one that was. By this
+ * number script_vm_cancel ends it where it stands. */
+uint32_t script_vm_job(const struct script_vm *vm);
+
 /* Goes on with a handler that waits, under the time limit of a new call. NO_HANDLER: no such job
  * waits (any more). */
 enum script_result script_vm_resume(
 	struct script_vm *vm, uint32_t job, const struct script_answer *answer);
 
-/* Ends it where it waits. A job that does not wait is fine. */
+/* Ends it where it waits or is suspended. A job that does neither is fine. */
 void script_vm_cancel(struct script_vm *vm, uint32_t job);
 
-/* Runs on_tick(npc). */
+/* A handler that was suspended, and is given its next slice. */
+struct script_gone_on {
+	enum script_context context;
+	uint32_t npc_index, job;
+	uint64_t player; /* of a click */
+};
+
+/* Goes on with the handler, other than an on_tick, that was suspended longest ago. false: none is; else
+ * *result as of _click, and *out. */
+bool script_vm_go_on(
+	struct script_vm *vm, struct script_gone_on *out, enum script_result *result);
+
+/* A tick of the map begins, in which its handlers may run for so long all together. */
+void script_vm_budget(struct script_vm *vm, uint32_t budget_us);
+
+/* The watchdog saw the handlers run for that long since: the rest should wait for the next tick.
+ * Depends on the CPU, as SUSPENDED and OVER_TIME do: the host tells a recording. */
+bool script_vm_spent(const struct script_vm *vm);
+
+/* Runs on_tick(npc), or goes on with the one before, if that is suspended. */
 enum script_result script_vm_tick(struct script_vm *vm, uint32_t npc_index);
 
 /* Once a tick, after the handlers: a bounded step of the collector (gc_step_kib). */
@@ -319,14 +360,21 @@ struct script_text {
 	uint32_t npc_index; /* UINT32_MAX outside a handler */
 	uint64_t player;    /* of a click */
 	uint32_t tick;
+	uint32_t version; /* of the script: script_config.version */
+	char npc_name[SCRIPT_NAME_BYTES], player_name[SCRIPT_NAME_BYTES]; /* "": none */
 	uint32_t bytes;
 	char text[SCRIPT_TEXT_BYTES]; /* NUL-terminated */
 };
 
+/* One line that names it: "over_time in on_click (npc_click) of Tom for Ann, script version 3". What it
+ * says follows in text. */
+void script_text_title(const struct script_text *text, char *line, size_t line_bytes);
+
 /* One reader thread. Takes the oldest; false: there is none. */
 bool script_vm_text_pop(struct script_vm *vm, struct script_text *text);
 
-/* Counters (X: NAME, metric, kind, help); the results above follow as calls_<metric>. */
+/* Counters (X: NAME, metric, kind, help); the results above follow as calls_<metric>, the contexts as
+ * ran_us_<context>: what the watchdog saw running. */
 // clang-format off
 #define SCRIPT_COUNTERS(X)                                                                         \
 	X(CLICKS,       "clicks",       COUNTER_SUM,   "on_click handlers called")                 \
@@ -353,7 +401,10 @@ enum script_counter {
 #define X(name, metric, meaning) SCRIPT_COUNT_CALLS_##name,
 		SCRIPT_RESULTS(X)
 #undef X
-			SCRIPT_COUNTER_COUNT
+#define X(name, text, limit_us, meaning) SCRIPT_COUNT_RAN_US_##name,
+			SCRIPT_CONTEXTS(X)
+#undef X
+				SCRIPT_COUNTER_COUNT
 };
 
 /* Group "script"; lives as long as the VM. */

@@ -17,6 +17,11 @@ static const struct counter_desc descriptions[] = {
 #define X(name, metric, meaning) {"calls_" #metric, meaning, COUNTER_SUM},
 		SCRIPT_RESULTS(X)
 #undef X
+#define X(name, text, limit_us, meaning)                                                           \
+	{"ran_us_" #text, "handlers of this context, as the watchdog saw them running: " meaning,  \
+		COUNTER_SUM},
+			SCRIPT_CONTEXTS(X)
+#undef X
 };
 _Static_assert(sizeof(descriptions) / sizeof(descriptions[0]) == SCRIPT_COUNTER_COUNT, "one each");
 
@@ -42,6 +47,7 @@ void script_config_defaults(struct script_config *config)
 	memset(config, 0, sizeof(*config));
 	config->memory_bytes = 16u << 20;
 	config->gc_step_kib = 64;
+	config->slice_us = SCRIPT_SLICE_US;
 	for (int i = 0; i < SCRIPT_CONTEXT_COUNT; i++) {
 		config->limit_us[i] = limits_us[i];
 		config->allowed[i] = script_context_calls(i);
@@ -76,7 +82,7 @@ int script_vm_new(struct script_vm **out, const struct script_config *config,
 	size_t region_bytes = config->memory_bytes & ~15u;
 
 	if (config->memory_bytes < MEMORY_MIN || config->memory_bytes > MEMORY_MAX ||
-		!config->watchdog)
+		!config->watchdog || !config->slice_us)
 		return -EINVAL;
 	for (int i = 0; i < SCRIPT_CONTEXT_COUNT; i++)
 		if (!config->limit_us[i])
@@ -148,7 +154,6 @@ size_t script_vm_bytes(void)
 struct call {
 	const char *path, *text;
 	size_t bytes;
-	int handler_ref, object_ref;
 };
 
 static int load_file(lua_State *state)
@@ -165,16 +170,6 @@ static int load_file(lua_State *state)
 	return 0;
 }
 
-static int run_handler(lua_State *state)
-{
-	const struct call *call = lua_touserdata(state, 1);
-
-	lua_rawgeti(state, LUA_REGISTRYINDEX, call->handler_ref);
-	lua_rawgeti(state, LUA_REGISTRYINDEX, call->object_ref);
-	lua_call(state, 1, 0);
-	return 0;
-}
-
 static enum script_result protected_call(struct script_vm *vm, enum script_context context,
 	lua_CFunction function, struct call *call)
 {
@@ -185,7 +180,7 @@ static enum script_result protected_call(struct script_vm *vm, enum script_conte
 	lua_pushcfunction(vm->state, script_on_error);
 	lua_pushcfunction(vm->state, function);
 	lua_pushlightuserdata(vm->state, call);
-	script_watch_begin(vm, context);
+	script_watch_begin(vm, context, vm->config.limit_us[context]);
 	status = lua_pcall(vm->state, 1, 0, 1);
 	script_watch_end(vm);
 	lua_settop(vm->state, 0);
@@ -237,6 +232,15 @@ const struct script_npc *script_vm_npc(const struct script_vm *vm, uint32_t npc_
 	return &vm->npcs[npc_index].npc;
 }
 
+void script_vm_handler(const struct script_vm *vm, uint32_t npc_index, enum script_context context,
+	struct script_handler_view *out)
+{
+	const struct script_npc_slot *slot = &vm->npcs[npc_index];
+
+	*out = (struct script_handler_view){counter_get(&slot->of[context].calls),
+		counter_get(&slot->of[context].failed), counter_get(&slot->of[context].ran_us)};
+}
+
 void script_vm_bind(struct script_vm *vm, uint32_t npc_index, uint64_t actor)
 {
 	CHECK(npc_index < vm->npc_count);
@@ -247,32 +251,28 @@ enum script_result script_vm_click(struct script_vm *vm, uint32_t npc_index, uin
 {
 	CHECK(npc_index < vm->npc_count && player != HANDLE_NONE);
 	counter_add(&vm->values[SCRIPT_COUNT_CLICKS], 1);
-	return script_job_start(vm, npc_index, vm->npcs[npc_index].click_ref, player);
+	return script_job_start(vm, SCRIPT_CONTEXT_NPC_CLICK, npc_index,
+		vm->npcs[npc_index].click_ref, player);
 }
 
 enum script_result script_vm_tick(struct script_vm *vm, uint32_t npc_index)
 {
-	const struct script_npc_slot *slot;
-	struct call call;
-	enum script_result result;
-
 	CHECK(npc_index < vm->npc_count);
+	if (vm->npcs[npc_index].tick_job)
+		return script_job_tick(vm, vm->npcs[npc_index].tick_job);
 	counter_add(&vm->values[SCRIPT_COUNT_TICKS], 1);
-	slot = &vm->npcs[npc_index];
-	if (slot->tick_ref == LUA_NOREF || slot->actor == HANDLE_NONE)
-		return SCRIPT_NO_HANDLER;
-	call = (struct call){.handler_ref = slot->tick_ref, .object_ref = slot->object_ref};
-	vm->running_npc = npc_index;
-	vm->running_player = HANDLE_NONE;
-	result = protected_call(vm, SCRIPT_CONTEXT_NPC_TICK, run_handler, &call);
-	if (result != SCRIPT_OK)
-		script_text_push(vm, SCRIPT_TEXT_ERROR, result, vm->error, vm->error_bytes);
-	return result;
+	return script_job_start(vm, SCRIPT_CONTEXT_NPC_TICK, npc_index,
+		vm->npcs[npc_index].tick_ref, HANDLE_NONE);
 }
 
 void script_vm_gc(struct script_vm *vm)
 {
-	lua_gc(vm->state, LUA_GCSTEP, (int)vm->config.gc_step_kib);
+	uint32_t quarter = vm->config.memory_bytes / 4;
+	int steps = vm->arena.used_bytes < 2 * quarter ? 1 : vm->arena.used_bytes < 3 * quarter ? 2 : 4;
+
+	/* What an attacker left behind is gone soon: the fuller, the more of it in a tick. */
+	for (int i = 0; i < steps; i++)
+		lua_gc(vm->state, LUA_GCSTEP, (int)vm->config.gc_step_kib);
 	measure(vm);
 }
 

@@ -30,11 +30,21 @@ struct script_npc_slot {
 	struct script_npc npc;
 	uint64_t actor;                      /* HANDLE_NONE: not on the map */
 	int object_ref, click_ref, tick_ref; /* LUA_NOREF: none */
+	uint32_t tick_job;                   /* of its on_tick that is suspended; 0: none */
+	struct {
+		_Atomic uint64_t calls, failed; /* the shard's */
+		_Atomic uint64_t ran_us;        /* the watchdog's */
+	} of[SCRIPT_CONTEXT_COUNT];
 };
 
-/* A click handler under way: it runs on a Lua thread of its own, which waits where it calls ask or
- * commit. */
-enum script_job_state { SCRIPT_JOB_FREE, SCRIPT_JOB_RUNS, SCRIPT_JOB_WAITS };
+/* A handler under way: it runs on a Lua thread of its own, which waits where it calls ask or commit,
+ * and is suspended where its slice ends. */
+enum script_job_state {
+	SCRIPT_JOB_FREE,
+	SCRIPT_JOB_RUNS,
+	SCRIPT_JOB_WAITS,    /* for the host */
+	SCRIPT_JOB_SUSPENDED /* for its next slice */
+};
 
 struct script_job {
 	lua_State *thread; /* kept for the next handler; NULL: there is none yet */
@@ -42,11 +52,15 @@ struct script_job {
 	uint64_t player;
 	uint32_t npc_index;
 	uint32_t generation; /* from 1; how often the place was used */
+	uint8_t context;     /* enum script_context */
 	uint8_t state;       /* enum script_job_state */
 	bool committed;      /* commit() was called: it has had its one */
 	uint8_t asks;
 	uint8_t change_count;
 	struct script_change change[SCRIPT_CHANGES_MAX];
+	uint32_t slices;     /* that are over, since it began or waited */
+	uint32_t soft_bytes; /* arena use at which it is ended, from its first slice on */
+	uint32_t next;       /* suspended after it, place + 1; 0: none */
 	struct script_answer answer;
 };
 
@@ -56,11 +70,17 @@ struct script_vm {
 	_Atomic uint32_t limit_us;
 	_Atomic pid_t thread_id;
 	_Atomic int thread_clock; /* clockid_t of the thread's CPU time */
+	_Atomic uint64_t ran;     /* what runs or ran last: NPC's index << 8 | context */
+	_Atomic uint64_t round;   /* of the map's tick; 0: none yet */
+	_Atomic uint32_t budget_us;
+	/* The watchdog writes, the shard reads: the round whose budget is spent. */
+	_Atomic uint64_t spent_round;
 	/* The watchdog writes, the shard's signal handler and hook read: the sequence to end. */
 	_Atomic uint64_t overdue;
 
 	/* The watchdog's own. */
 	uint64_t watch_sequence, watch_start_ns;
+	uint64_t watch_round, watch_seen_ns, watch_spent_ns;
 	struct script_vm *watch_next;
 
 	/* The shard's own. */
@@ -69,6 +89,8 @@ struct script_vm {
 	struct script_job *job;      /* that runs; NULL: none */
 	struct script_job *jobs;     /* [SCRIPT_JOBS_MAX] */
 	uint32_t waiting;            /* of jobs */
+	uint32_t suspended_head, suspended_tail; /* of jobs, place + 1, in order; 0: none */
+	uint32_t last_job;                       /* the number of the one that ran last */
 	const struct script_ops *ops;
 	void *ctx;
 	enum script_context context;
@@ -80,6 +102,7 @@ struct script_vm {
 	size_t refused_bytes;       /* to tell a second try from a new one */
 	enum script_result refused; /* what the last refusal comes to */
 	bool booting;
+	bool yields; /* the running handler waits: it has not been suspended */
 	uint32_t running_npc;
 	uint64_t running_player;
 	uint64_t steps; /* left for the running library call */
@@ -110,6 +133,9 @@ void *script_alloc(void *vm, void *block, size_t old_bytes, size_t bytes);
 
 /* ---- end.c: how a call is ended ---- */
 
+/* Whether the running handler may be suspended: it has time left, and is in no library's callback. */
+bool script_may_suspend(const struct script_vm *vm, lua_State *state);
+
 /* Ends the running call with a named result. The format is lua_pushfstring's. */
 _Noreturn void script_end(lua_State *state, enum script_result result, const char *format, ...);
 
@@ -133,12 +159,14 @@ void script_trace(struct script_vm *vm, int level, const char *text, size_t byte
 /* The result of a protected call that failed with this status. */
 enum script_result script_result_of(struct script_vm *vm, int status);
 
-/* Ends the call if steps of work are more than the library call has left, or if its time is up. */
+/* Ends the call if steps of work are more than the library call has left, or if its time is up and
+ * it cannot be suspended when this library call is over. */
 static inline void script_steps(lua_State *state, struct script_vm *vm, uint64_t steps)
 {
 	if (__builtin_expect(vm->steps < steps || vm->armed, 0)) {
 		if (vm->armed && vm->ending == SCRIPT_OK &&
-			atomic_load(&vm->overdue) == atomic_load(&vm->sequence))
+			atomic_load(&vm->overdue) == atomic_load(&vm->sequence) &&
+			!script_may_suspend(vm, state))
 			script_end(state, SCRIPT_OVER_TIME, "out of time");
 		if (vm->steps < steps)
 			script_end(state, SCRIPT_OVER_STEPS,
@@ -152,8 +180,8 @@ static inline void script_steps(lua_State *state, struct script_vm *vm, uint64_t
 void script_watchdog_add(struct script_watchdog *watchdog, struct script_vm *vm);
 void script_watchdog_remove(struct script_watchdog *watchdog, struct script_vm *vm);
 
-/* Around each protected call. */
-void script_watch_begin(struct script_vm *vm, enum script_context context);
+/* Around each protected call, and each slice of one; limit_us is the slice's. */
+void script_watch_begin(struct script_vm *vm, enum script_context context, uint32_t limit_us);
 void script_watch_end(struct script_vm *vm);
 
 /* ---- the sandbox ---- */
@@ -199,9 +227,11 @@ uint64_t script_check_actor(lua_State *state, struct script_vm *vm, int index);
 /* ... and an NPC as the first argument of one of its own. */
 uint64_t script_check_npc(lua_State *state, struct script_vm *vm, const char *call);
 
-/* job.c */
-enum script_result script_job_start(
-	struct script_vm *vm, uint32_t npc_index, int handler_ref, uint64_t player);
+/* job.c. player: HANDLE_NONE where no one acts. */
+enum script_result script_job_start(struct script_vm *vm, enum script_context context,
+	uint32_t npc_index, int handler_ref, uint64_t player);
+/* The next slice of an on_tick that is suspended. */
+enum script_result script_job_tick(struct script_vm *vm, uint32_t id);
 /* The number by which the host knows the running job. */
 uint32_t script_job_id(const struct script_vm *vm, const struct script_job *job);
 

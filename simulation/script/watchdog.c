@@ -40,6 +40,19 @@ static void on_signal(int number)
 	}
 }
 
+void script_vm_budget(struct script_vm *vm, uint32_t budget_us)
+{
+	atomic_store_explicit(&vm->budget_us, budget_us, memory_order_relaxed);
+	atomic_store_explicit(&vm->round,
+		atomic_load_explicit(&vm->round, memory_order_relaxed) + 1, memory_order_release);
+}
+
+bool script_vm_spent(const struct script_vm *vm)
+{
+	return atomic_load_explicit(&vm->spent_round, memory_order_relaxed) ==
+	       atomic_load_explicit(&vm->round, memory_order_relaxed);
+}
+
 static uint64_t clock_ns(clockid_t id)
 {
 	struct timespec ts;
@@ -49,13 +62,36 @@ static uint64_t clock_ns(clockid_t id)
 	return (uint64_t)ts.tv_sec * NS_PER_S + (uint64_t)ts.tv_nsec;
 }
 
-static void look_at(struct script_vm *vm)
+/* What a look finds running is taken to have run for a period, or for the CPU time since the last
+ * look, where that found the same: over many looks it comes out right. */
+static void add_up(struct script_vm *vm, uint64_t sequence, uint64_t now_ns, uint64_t period_ns)
+{
+	uint64_t round = atomic_load(&vm->round), ran = atomic_load(&vm->ran), ran_ns = period_ns;
+	uint32_t npc_index = (uint32_t)(ran >> 8);
+
+	if (sequence == vm->watch_sequence && now_ns - vm->watch_seen_ns < period_ns)
+		ran_ns = now_ns - vm->watch_seen_ns;
+	if (round != vm->watch_round) {
+		vm->watch_round = round;
+		vm->watch_spent_ns = 0;
+	}
+	vm->watch_spent_ns += ran_ns;
+	if (round && vm->watch_spent_ns >= atomic_load(&vm->budget_us) * 1000ull)
+		atomic_store(&vm->spent_round, round);
+	counter_add(&vm->values[SCRIPT_COUNT_RAN_US_LOAD + (ran & 0xff)], ran_ns / 1000);
+	if (npc_index < SCRIPT_NPCS_MAX)
+		counter_add(&vm->npcs[npc_index].of[ran & 0xff].ran_us, ran_ns / 1000);
+}
+
+static void look_at(struct script_vm *vm, uint64_t period_ns)
 {
 	uint64_t sequence = atomic_load(&vm->sequence), now_ns;
 
 	if (!(sequence & 1))
 		return;
 	now_ns = clock_ns(atomic_load(&vm->thread_clock));
+	add_up(vm, sequence, now_ns, period_ns);
+	vm->watch_seen_ns = now_ns;
 	if (sequence != vm->watch_sequence) {
 		vm->watch_sequence = sequence;
 		vm->watch_start_ns = now_ns;
@@ -83,7 +119,7 @@ static void *watch(void *context)
 			!pthread_cond_timedwait(&watchdog->stop, &watchdog->lock, &until))
 			;
 		for (struct script_vm *vm = watchdog->vms; vm; vm = vm->watch_next)
-			look_at(vm);
+			look_at(vm, watchdog->period_us * 1000ull);
 	}
 	pthread_mutex_unlock(&watchdog->lock);
 	return NULL;
@@ -189,7 +225,7 @@ void script_vm_own(struct script_vm *vm)
 	script_vm_own_as(vm, &owner);
 }
 
-void script_watch_begin(struct script_vm *vm, enum script_context context)
+void script_watch_begin(struct script_vm *vm, enum script_context context, uint32_t limit_us)
 {
 	uint32_t used = vm->arena.used_bytes, soft = vm->config.memory_bytes / 4 * 3;
 
@@ -203,8 +239,15 @@ void script_watch_begin(struct script_vm *vm, enum script_context context)
 	vm->refused_bytes = 0;
 	if (used + SCRIPT_ALLOWANCE_BYTES > soft)
 		soft = used + SCRIPT_ALLOWANCE_BYTES;
+	/* Not anew with each slice. */
+	if (vm->job && vm->job->slices)
+		soft = vm->job->soft_bytes;
+	else if (vm->job)
+		vm->job->soft_bytes = soft;
 	vm->soft_bytes = soft;
-	atomic_store_explicit(&vm->limit_us, vm->config.limit_us[context], memory_order_relaxed);
+	atomic_store_explicit(&vm->limit_us, limit_us, memory_order_relaxed);
+	atomic_store_explicit(
+		&vm->ran, (uint64_t)vm->running_npc << 8 | context, memory_order_relaxed);
 	running = vm;
 	atomic_store_explicit(&vm->sequence,
 		atomic_load_explicit(&vm->sequence, memory_order_relaxed) + 1,
