@@ -119,6 +119,19 @@ static unsigned rows(const char *text)
 	X(party_invite)                                                                            \
 	X(party_member_live)                                                                       \
 	X(party_live)                                                                              \
+	X(chat_say)                                                                        \
+	X(chat_whisper)                                                                    \
+	X(chat_join)                                                                       \
+	X(chat_part)                                                                       \
+	X(chat_block)                                                                      \
+	X(chat_report)                                                                     \
+	X(chat_fetch)                                                                      \
+	X(chat_line)                                                                       \
+	X(chat_whispered)                                                                  \
+	X(chat_done)                                                                       \
+	X(chat_refused)                                                                    \
+	X(chat_channel)                                                                    \
+	X(chat_announcement)                                                               \
 	X(signed_ticket)                                                                           \
 	X(ticket)
 
@@ -269,6 +282,8 @@ static void fields_agree(void **state)
 			descriptors[i] != &sw__party_state__descriptor &&
 			descriptors[i] != &sw__action_refused__descriptor &&
 			descriptors[i] != &sw__quest__descriptor &&
+			descriptors[i] != &sw__chat_refused__descriptor &&
+			descriptors[i] != &sw__chat_channel__descriptor &&
 			descriptors[i] != &sw__match_state__descriptor)
 			assert_int_equal(rows(text), descriptors[i]->n_fields);
 	}
@@ -289,6 +304,8 @@ static void enums_agree(void **state)
 		{&sw__party_result__descriptor, "### PartyAnswer", 3},
 		{&sw__party_change__descriptor, "### PartyState", 6},
 		{&sw__quest_phase__descriptor, "### Quest", 10},
+		{&sw__chat_refusal__descriptor, "### ChatRefused", 3},
+		{&sw__chat_kind__descriptor, "### ChatChannel", 8},
 		{&sw__queue_state__descriptor, "### Queued", 4},
 		{&sw__match_phase__descriptor, "### MatchState", 10}};
 

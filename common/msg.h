@@ -23,8 +23,8 @@ enum msg_type {
 	/* dataplane to control: a client finished the ENet handshake. payload: msg_peer_connected
 	 */
 	MSG_PEER_CONNECTED,
-	/* dataplane to control or shard, by the type's range and the peer's route. payload: the
-	 * client's bytes; channel and flags as ENet delivered them */
+	/* dataplane to control, shard or chat, by the type's range and the peer's route. payload:
+	 * the client's bytes; channel and flags as ENet delivered them */
 	MSG_PEER_PACKET,
 	/* dataplane to control always, and to the shard that has the peer's route: the peer is
 	 * gone. Owed until the ring takes it; may come late or twice. payload: msg_peer_gone */
@@ -33,7 +33,7 @@ enum msg_type {
 	 * for that; nothing of this peer follows */
 	MSG_ROUTE_END,
 
-	/* control or shard to dataplane: send bytes to a peer. channel, flags (MSG_SEND_*), payload
+	/* control, shard or chat to dataplane: send bytes to a peer. channel, flags (MSG_SEND_*), payload
 	 */
 	MSG_PEER_SEND,
 	/* control or shard to dataplane: end a peer. payload: msg_peer_disconnect */
@@ -144,6 +144,12 @@ enum msg_type {
 	MSG_PARTY_RESTORE,
 	/* world to control: */
 	MSG_PARTY_RESTORED,
+
+	/* chat to dataplane, common/chat.h: a packet for many, and to whom. payload: the packet;
+	 * peers as uint64_t. Beside them chat gets MSG_PEER_PACKET from the dataplane, and sends it
+	 * MSG_PEER_SEND */
+	MSG_CHAT_LINE,
+	MSG_CHAT_TO,
 
 	/* control to the verifying thread, and back. payload: control/verifier.h */
 	MSG_TICKET_VERIFY,

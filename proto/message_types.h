@@ -63,7 +63,20 @@ enum sw_channel {
 	X(DIALOGUE_ANSWER, 0x70, DialogueAnswer, CLIENT)                                           \
 	X(QUEST_LOG, 0x71, QuestLog, SERVER)                                                       \
 	X(QUEST_UPDATE, 0x72, QuestUpdate, SERVER)                                                 \
-	X(QUEST_ABANDON, 0x73, QuestAbandon, CLIENT)
+	X(QUEST_ABANDON, 0x73, QuestAbandon, CLIENT)                                               \
+	X(CHAT_SAY, 0x80, ChatSay, CLIENT)                                                         \
+	X(CHAT_WHISPER, 0x81, ChatWhisper, CLIENT)                                                 \
+	X(CHAT_JOIN, 0x82, ChatJoin, CLIENT)                                                       \
+	X(CHAT_PART, 0x83, ChatPart, CLIENT)                                                       \
+	X(CHAT_BLOCK, 0x84, ChatBlock, CLIENT)                                                     \
+	X(CHAT_REPORT, 0x85, ChatReport, CLIENT)                                                   \
+	X(CHAT_FETCH, 0x86, ChatFetch, CLIENT)                                                     \
+	X(CHAT_LINE, 0x90, ChatLine, SERVER)                                                       \
+	X(CHAT_WHISPERED, 0x91, ChatWhispered, SERVER)                                             \
+	X(CHAT_DONE, 0x92, ChatDone, SERVER)                                                       \
+	X(CHAT_REFUSED, 0x93, ChatRefused, SERVER)                                                 \
+	X(CHAT_CHANNEL, 0x94, ChatChannel, SERVER)                                                 \
+	X(CHAT_ANNOUNCEMENT, 0x95, ChatAnnouncement, SERVER)
 
 #define SW_MESSAGE_ENUM(name, value, message, who) SW_MSG_##name = value,
 enum sw_message_type { SW_MESSAGE_TYPES(SW_MESSAGE_ENUM) };

@@ -80,6 +80,23 @@ FIELDS = {
     "QuestUpdate": {1: ("quests", ["Quest"])},
     "QuestAbandon": {1: ("quest", "uint32"), 2: ("stay", "uint32")},
     "ActionRefused": {1: ("action", "uint32"), 2: ("reason", "uint32")},
+    "ChatSay": {1: ("request", "uint64"), 2: ("channel", "fixed64"), 3: ("text", "string")},
+    "ChatWhisper": {1: ("request", "uint64"), 2: ("character_id", "uint64"), 3: ("name", "string"), 4: ("text", "string")},
+    "ChatJoin": {1: ("request", "uint64"), 2: ("kind", "uint32"), 3: ("name", "string")},
+    "ChatPart": {1: ("request", "uint64"), 2: ("channel", "fixed64")},
+    "ChatBlock": {1: ("request", "uint64"), 2: ("character_id", "uint64"), 3: ("unblock", "uint32")},
+    "ChatReport": {1: ("request", "uint64"), 2: ("channel", "fixed64"), 3: ("token", "uint64"), 4: ("sequence", "uint64"),
+                   5: ("why", "string")},
+    "ChatFetch": {1: ("request", "uint64"), 2: ("after", "uint64")},
+    "ChatLine": {1: ("channel", "fixed64"), 2: ("token", "uint64"), 3: ("sequence", "uint64"), 4: ("sender_id", "uint64"),
+                 5: ("sender", "string"), 6: ("text", "string"), 7: ("unix_ms", "uint64")},
+    "ChatWhispered": {1: ("token", "uint64"), 2: ("sequence", "uint64"), 3: ("sender_id", "uint64"), 4: ("sender", "string"),
+                      5: ("text", "string"), 6: ("unix_ms", "uint64")},
+    "ChatDone": {1: ("request", "uint64"), 2: ("token", "uint64"), 3: ("sequence", "uint64")},
+    "ChatRefused": {1: ("request", "uint64"), 2: ("reason", "uint32"), 3: ("retry_after_ms", "uint32")},
+    "ChatChannel": {1: ("channel", "fixed64"), 2: ("kind", "uint32"), 3: ("name", "string"), 4: ("left", "uint32"),
+                    5: ("token", "uint64"), 6: ("sequence", "uint64"), 7: ("slow_ms", "uint32"), 8: ("history", ["ChatLine"])},
+    "ChatAnnouncement": {1: ("number", "uint64"), 2: ("text", "string"), 3: ("unix_ms", "uint64")},
 }
 
 # type byte: message, channel, who sends it
@@ -100,6 +117,11 @@ TYPES = {
     0x53: ("TradeCancel", 0, "client"), 0x54: ("TradeState", 0, "server"), 0x55: ("TradeEnded", 0, "server"),
     0x58: ("PartyRequest", 0, "client"), 0x59: ("PartyAnswer", 0, "server"), 0x5a: ("PartyState", 0, "server"),
     0x5b: ("PartyInvite", 0, "server"), 0x5c: ("PartyLive", 0, "server"),
+    0x80: ("ChatSay", 2, "client"), 0x81: ("ChatWhisper", 2, "client"), 0x82: ("ChatJoin", 2, "client"),
+    0x83: ("ChatPart", 2, "client"), 0x84: ("ChatBlock", 2, "client"), 0x85: ("ChatReport", 2, "client"),
+    0x86: ("ChatFetch", 2, "client"), 0x90: ("ChatLine", 2, "server"), 0x91: ("ChatWhispered", 2, "server"),
+    0x92: ("ChatDone", 2, "server"), 0x93: ("ChatRefused", 2, "server"), 0x94: ("ChatChannel", 2, "server"),
+    0x95: ("ChatAnnouncement", 2, "server"),
 }
 TYPE_OF = {name: (byte, channel) for byte, (name, channel, _) in TYPES.items()}
 

@@ -44,6 +44,7 @@ class Client:
         self.action_refused = []
         self.blows = 0
         self.inventory = None
+        self.channels, self.lines = {}, []
         self.match, self.cards, self.quests = None, None, None
         self.party, self.party_live, self.party_answers, self.party_invites = None, None, {}, []
         self.view = {}
@@ -228,11 +229,30 @@ class Client:
     def on_ActionRefused(self, got):
         self.action_refused.append((got["action"], got["reason"]))
 
+    def on_ChatChannel(self, got):
+        if got["left"]:
+            self.channels.pop(got["channel"], None)
+            return
+        known = self.channels.get(got["channel"])
+        if not known or got["token"] > known["token"]:
+            self.channels[got["channel"]] = got
+
+    def on_ChatLine(self, got):
+        known = self.channels.get(got["channel"])
+        if known is None:
+            self.fault(f"a line of a channel that the walker is not in: {got}")
+        elif (got["token"], got["sequence"]) > (known["token"], known["sequence"]):
+            if got["token"] == known["token"] and got["sequence"] != known["sequence"] + 1:
+                self.fault(f"line {got['sequence']} after {known['sequence']}")
+            known["token"], known["sequence"] = got["token"], got["sequence"]
+            self.lines.append(got)
+
     def note(self, got):
         """What a walker need not understand: it was readable."""
 
     on_QuestLog = on_QuestUpdate = on_TradeState = on_TradeEnded = note
     on_PartyAnswer = on_PartyState = on_PartyInvite = on_PartyLive = note
+    on_ChatWhispered = on_ChatDone = on_ChatRefused = on_ChatAnnouncement = note
 
     # What a player does
 
