@@ -1,5 +1,6 @@
 /* Proves, without a socket, what a session does at the door: work that the server asks for is done
- * in small steps, or not begun when it is too much, and the newest pass is kept. */
+ * in small steps, or not begun when it is too much, the newest pass is kept, and a redirect is
+ * taken that is one. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -123,12 +124,55 @@ static void the_newest_pass_is_kept(void **state)
 	seen_stop(&seen);
 }
 
+static void a_redirect_is_to_an_address_and_with_a_pass(void **state)
+{
+	static const struct {
+		const char *address;
+		uint32_t bytes;
+		bool good;
+	} rows[] = {{"10.0.0.2:7777", 32, true}, {"1.2.3.4:1", 1, true},
+		{"255.255.255.255:65535", SWC_PASS_BYTES_MAX, true}, {"10.0.0.2:7777", 0, false},
+		{"10.0.0.2:7777", SWC_PASS_BYTES_MAX + 1, false}, {"10.0.0.2:0", 8, false},
+		{"10.0.0.2:65536", 8, false}, {"10.0.0.2:99999999999", 8, false},
+		{"10.0.0.2:", 8, false}, {"10.0.0.2", 8, false},
+		{"", 8, false}, {"game.example:7777", 8, false}, {"10.0.0.2:7777x", 8, false},
+		{"1000.1000.1000.1000:7", 8, false}, {"[::1]:7777", 8, false}};
+	uint8_t pass[SWC_PASS_BYTES_MAX + 1] = {1, 2, 3};
+	Sw__Redirect message = SW__REDIRECT__INIT;
+	struct seen seen;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		bool good = rows[i].good;
+
+		begin(&seen);
+		message.address = (char *)(uintptr_t)rows[i].address;
+		message.pass = (ProtobufCBinaryData){rows[i].bytes, pass};
+		seen_give(&seen, SW_CHANNEL_SESSION, SW_MSG_REDIRECT, &message);
+		assert_int_equal(seen.session.redirect.wanted, good);
+		assert_int_equal(seen.events[SWC_EVENT_REDIRECTED], good);
+		assert_int_equal(seen.session.stats.refused[SWC_REFUSAL_OUT_OF_RANGE], !good);
+		seen_give(&seen, SW_CHANNEL_SESSION, SW_MSG_REDIRECT, &message); /* once is enough */
+		assert_int_equal(seen.session.stats.refused[SWC_REFUSAL_OUT_OF_ORDER], good);
+		seen_stop(&seen);
+	}
+	/* Who is in goes nowhere. */
+	seen_start_playing(&seen);
+	message.address = (char *)(uintptr_t)rows[0].address;
+	message.pass = (ProtobufCBinaryData){8, pass};
+	seen_give(&seen, SW_CHANNEL_SESSION, SW_MSG_REDIRECT, &message);
+	assert_false(seen.session.redirect.wanted);
+	assert_int_equal(seen.session.stats.refused[SWC_REFUSAL_OUT_OF_ORDER], 1);
+	seen_stop(&seen);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(work_is_done_in_steps_and_sent_once),
 		cmocka_unit_test(work_that_is_too_much_is_not_begun),
 		cmocka_unit_test(the_newest_pass_is_kept),
+		cmocka_unit_test(a_redirect_is_to_an_address_and_with_a_pass),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -201,12 +201,26 @@ static bool worked(
 	return true;
 }
 
+static void redirect(ENetPeer *peer, unsigned port, unsigned character)
+{
+	Sw__Redirect message = SW__REDIRECT__INIT;
+	char address[32], pass[32];
+
+	snprintf(address, sizeof(address), "127.0.0.1:%u", port);
+	snprintf(pass, sizeof(pass), "pass %u", character);
+	message.address = address;
+	message.pass = (ProtobufCBinaryData){strlen(pass), (uint8_t *)pass};
+	give(peer, SW_CHANNEL_SESSION, SW_MSG_REDIRECT, true, &message);
+}
+
 static void on_pass(struct fake_server *server, ENetPeer *peer, const char *pass)
 {
 	unsigned number;
 
-	if (sscanf(pass, "pass %u", &number) == 1 && number < FAKE_CHARACTERS &&
-		server->joined[number]) {
+	if (server->circle && sscanf(pass, "pass %u", &number) == 1) {
+		redirect(peer, server->port, number);
+	} else if (sscanf(pass, "pass %u", &number) == 1 && number < FAKE_CHARACTERS &&
+		   server->joined[number]) {
 		server->passes++;
 		join(server, peer, number);
 	} else {
@@ -231,6 +245,8 @@ static void on_hello(struct fake_server *server, ENetPeer *peer, const Sw__Hello
 		refuse(peer, SW_REASON_WRONG_VERSION);
 	} else if (sscanf(ticket, "refuse %u", &number) == 1) {
 		refuse(peer, number);
+	} else if (sscanf(ticket, "redirect %u %u", &bits, &number) == 2) {
+		redirect(peer, bits, number);
 	} else if (sscanf(ticket, "work %u %u", &bits, &number) == 2 && number < FAKE_CHARACTERS) {
 		if (worked(server, peer, hello->solution, bits))
 			join(server, peer, number);

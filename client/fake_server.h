@@ -6,6 +6,7 @@
  *	"refuse R"  Refused with reason R, then disconnected with it
  *	"silent"    never answered
  *	"used N"    as N, but only once per fake server
+ *	"redirect P N"  is sent to port P of this host, with the pass of N
  *	"work B N"  as N, after a proof of work of B bits
  * A pass is plain text, too: "pass N" after N has joined once; another one is refused.
  * One thread. Loopback only, an ephemeral port. */
@@ -39,6 +40,7 @@ struct fake_server {
 	struct sw_move_state saved[FAKE_CHARACTERS];
 	bool known[FAKE_CHARACTERS], used[FAKE_CHARACTERS], joined[FAKE_CHARACTERS];
 	uint32_t hellos, inputs, clicks, leaves, connect_data, works, passes;
+	bool circle; /* every pass is answered with a redirect to this server */
 	uint32_t skip_view_changes; /* so many are numbered but not sent: lost reliable messages */
 	int32_t push_mm;            /* added to everyone's x at the next tick: a disagreement */
 };

@@ -73,6 +73,7 @@ static unsigned rows(const char *text)
 	X(solution)                                                                                \
 	X(return_pass)                                                                             \
 	X(queued)                                                                                  \
+	X(redirect)                                                                                \
 	X(joined)                                                                                  \
 	X(character_detail)                                                                        \
 	X(input_batch)                                                                             \

@@ -46,6 +46,9 @@ static void see(void *ctx, struct swc_client *client, const struct swc_event *ev
 		printf("waiting: position %u, about %u s; %s\n", event->queued.position,
 			(event->queued.wait_ms + 999) / 1000, swc_queue_text(event->queued.state));
 		break;
+	case SWC_EVENT_REDIRECTED:
+		printf("sent on to %s\n", event->redirected.address);
+		break;
 	case SWC_EVENT_REFUSED:
 		printf("refused: %s\n", event->refused.text);
 		break;

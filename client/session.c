@@ -51,6 +51,8 @@ void swc_session_connected(struct swc_session *session, const struct swc_hello *
 {
 	session->hello = *hello;
 	session->state = SWC_ADMITTING;
+	session->challenged = false;
+	session->redirect.wanted = false;
 	session->ops.event(session->ops.ctx, &(struct swc_event){.type = SWC_EVENT_CONNECTED});
 	send_hello(session, NULL);
 }

@@ -38,6 +38,14 @@ struct swc_session {
 	bool challenged;
 	uint8_t pass[SWC_PASS_BYTES_MAX]; /* the newest that it was given */
 	uint32_t pass_bytes;
+	/* Another node waits for it, until who owns the session has gone there. */
+	struct {
+		bool wanted;
+		char host[16]; /* IPv4 */
+		uint16_t port;
+		uint8_t pass[SWC_PASS_BYTES_MAX];
+		uint32_t pass_bytes;
+	} redirect;
 	struct swc_self self;
 	struct swc_view view;
 	struct swc_prediction prediction;

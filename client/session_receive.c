@@ -124,6 +124,45 @@ static enum swc_refusal on_return_pass(struct swc_session *session, const Sw__Re
 	return SWC_REFUSAL_COUNT;
 }
 
+/* "a.b.c.d:port" to host and port. That it is an address at all, whoever connects finds out. */
+static bool address_split(const char *address, char host[16], uint16_t *port)
+{
+	size_t bytes = strspn(address, "0123456789.");
+	uint32_t number = 0;
+
+	if (bytes < 7 || bytes > 15 || address[bytes] != ':')
+		return false;
+	memcpy(host, address, bytes);
+	host[bytes] = '\0';
+	for (address += bytes + 1; *address; address++) {
+		if (*address < '0' || *address > '9' || number > UINT16_MAX)
+			return false;
+		number = number * 10 + (uint32_t)(*address - '0');
+	}
+	*port = (uint16_t)number;
+	return number > 0 && number <= UINT16_MAX;
+}
+
+static enum swc_refusal on_redirect(struct swc_session *session, const Sw__Redirect *message)
+{
+	struct swc_event event = {.type = SWC_EVENT_REDIRECTED};
+
+	if (session->state < SWC_ADMITTING || session->state >= SWC_LOADING ||
+		session->redirect.wanted)
+		return SWC_REFUSAL_OUT_OF_ORDER;
+	if (!message->pass.len || message->pass.len > SWC_PASS_BYTES_MAX ||
+		!address_split(
+			message->address, session->redirect.host, &session->redirect.port))
+		return SWC_REFUSAL_OUT_OF_RANGE;
+	session->redirect.pass_bytes = (uint32_t)message->pass.len;
+	memcpy(session->redirect.pass, message->pass.data, message->pass.len);
+	session->redirect.wanted = true;
+	session->proof.wanted = false;
+	event.redirected.address = message->address;
+	emit(session, &event);
+	return SWC_REFUSAL_COUNT;
+}
+
 static bool later(uint32_t stay, uint32_t than)
 {
 	return (int32_t)(stay - than) > 0;
@@ -751,6 +790,7 @@ HANDLER(refused, Sw__Refused)
 HANDLER(challenge, Sw__Challenge)
 HANDLER(return_pass, Sw__ReturnPass)
 HANDLER(queued, Sw__Queued)
+HANDLER(redirect, Sw__Redirect)
 HANDLER(joined, Sw__Joined)
 HANDLER(update, Sw__WorldUpdate)
 HANDLER(view_change, Sw__ViewChange)
@@ -782,6 +822,7 @@ static const struct {
 	{SW_MSG_CHALLENGE, SW_CHANNEL_SESSION, &sw__challenge__descriptor, handle_challenge},
 	{SW_MSG_RETURN_PASS, SW_CHANNEL_SESSION, &sw__return_pass__descriptor, handle_return_pass},
 	{SW_MSG_QUEUED, SW_CHANNEL_SESSION, &sw__queued__descriptor, handle_queued},
+	{SW_MSG_REDIRECT, SW_CHANNEL_SESSION, &sw__redirect__descriptor, handle_redirect},
 	{SW_MSG_JOINED, SW_CHANNEL_SESSION, &sw__joined__descriptor, handle_joined},
 	{SW_MSG_WORLD_UPDATE, SW_CHANNEL_WORLD, &sw__world_update__descriptor, handle_update},
 	{SW_MSG_VIEW_CHANGE, SW_CHANNEL_EVENTS, &sw__view_change__descriptor, handle_view_change},

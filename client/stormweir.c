@@ -19,6 +19,7 @@
 #define WAITING_BYTES_MAX  (4u * 1024u * 1024u)
 #define EVENTS_PER_SERVICE 4096 /* a flood must not keep swc_service from returning */
 #define TICKS_BEHIND_MAX   4u   /* after a longer pause the missed ticks are not made up for */
+#define REDIRECTS_MAX      4u /* nodes that send one in a circle */
 #define PROOF_BITS_MAX     22u
 /* Of the time between two calls of swc_service, a quarter goes to a proof of work; hashes of 0.35
  * us, at least and at most so many at once (0.7 and 5.7 ms). */
@@ -32,6 +33,9 @@ struct swc_client {
 	struct swc_session session;
 	ENetHost *host;
 	ENetPeer *peer; /* NULL once closed */
+	ENetPeer *next; /* to the node that it was redirected to, until that is connected */
+	ENetPeer *left; /* to the node before, until it has ended; never read */
+	uint32_t redirects;
 	swc_event_fn *on_event;
 	void *ctx;
 	uint64_t service_ns; /* of the last swc_service; 0 before the first */
@@ -117,7 +121,8 @@ int swc_open(const struct swc_config *config, struct swc_client **out)
 		memcpy(client->session.place, config->place, config->place_bytes);
 	memcpy(client->client_build, build, strlen(build));
 
-	client->host = enet_host_create(NULL, 1, SW_CHANNELS, 0, 0);
+	/* One to the server, and in a redirect one to the next. */
+	client->host = enet_host_create(NULL, 2, SW_CHANNELS, 0, 0);
 	if (!client->host)
 		goto fail;
 	client->host->maximumPacketSize = PACKET_BYTES_MAX;
@@ -162,7 +167,11 @@ static void closed(struct swc_client *client, uint32_t reason, bool timed_out)
 		event.disconnected.text = session->refused_text;
 	}
 	session->state = SWC_CLOSED;
+	session->redirect.wanted = false;
 	client->peer = NULL;
+	if (client->next)
+		enet_peer_reset(client->next);
+	client->next = NULL;
 	on_session_event(client, &event);
 }
 
@@ -178,6 +187,10 @@ void swc_leave(struct swc_client *client)
 	case SWC_QUEUED:
 	case SWC_LOADING:
 	case SWC_PLAYING:
+		if (client->next)
+			enet_peer_reset(client->next);
+		client->next = NULL;
+		client->session.redirect.wanted = false;
 		client->session.state = SWC_LEAVING;
 		client->leave_deadline_ns = client->service_ns + LEAVE_NS;
 		client->sent = true;
@@ -189,6 +202,62 @@ void swc_leave(struct swc_client *client)
 	}
 }
 
+/* To the other node; this one is let go when that answers. */
+static void redirect(struct swc_client *client, uint64_t now_ns)
+{
+	struct swc_session *session = &client->session;
+	ENetAddress address = {.port = session->redirect.port};
+
+	session->redirect.wanted = false;
+	if (client->left)
+		enet_peer_reset(client->left);
+	client->left = NULL;
+	client->connect_deadline_ns = now_ns + client->connect_timeout_ms * NS_PER_MS;
+	if (client->redirects++ < REDIRECTS_MAX &&
+		!enet_address_set_host_ip(&address, session->redirect.host))
+		client->next = enet_host_connect(
+			client->host, &address, SW_CHANNELS, client->hello.protocol_version);
+	client->hello.ticket_bytes = 0;
+	client->hello.pass_bytes = session->redirect.pass_bytes;
+	memcpy(client->pass, session->redirect.pass, session->redirect.pass_bytes);
+	client->sent = true;
+	if (client->next)
+		return;
+	enet_peer_disconnect_now(client->peer, SW_REASON_NONE);
+	closed(client, SW_REASON_NONE, true);
+}
+
+static void on_connect(struct swc_client *client, const ENetPeer *peer)
+{
+	if (peer == client->next) {
+		client->left = client->peer;
+		client->peer = client->next;
+		client->next = NULL;
+		enet_peer_disconnect_later(client->left, SW_REASON_NONE);
+	}
+	swc_session_connected(&client->session, &client->hello);
+}
+
+static void on_disconnect(struct swc_client *client, const ENetPeer *peer, uint32_t reason)
+{
+	if (peer == client->left) {
+		client->left = NULL;
+	} else if (peer == client->peer && client->next) {
+		/* It has its place at the other one already. */
+		client->peer = client->next;
+		client->next = NULL;
+	} else {
+		/* libenet reports its own time-out as a disconnect with data 0; a server that
+		 * closes always gives a reason. */
+		if (peer == client->next) {
+			enet_peer_disconnect_now(client->peer, SW_REASON_NONE);
+			client->next = NULL;
+		}
+		closed(client, reason,
+			reason == SW_REASON_NONE && client->session.state != SWC_LEAVING);
+	}
+}
+
 static void receive(struct swc_client *client)
 {
 	ENetEvent event;
@@ -197,20 +266,17 @@ static void receive(struct swc_client *client)
 	while (client->peer && left-- && enet_host_service(client->host, &event, 0) > 0) {
 		switch (event.type) {
 		case ENET_EVENT_TYPE_CONNECT:
-			swc_session_connected(&client->session, &client->hello);
+			on_connect(client, event.peer);
 			break;
 		case ENET_EVENT_TYPE_RECEIVE:
-			if (client->session.state != SWC_LEAVING)
+			if (client->session.state != SWC_LEAVING && event.peer == client->peer &&
+				!client->next)
 				swc_session_receive(&client->session, event.channelID,
 					event.packet->data, event.packet->dataLength);
 			enet_packet_destroy(event.packet);
 			break;
 		case ENET_EVENT_TYPE_DISCONNECT:
-			/* libenet reports its own time-out as a disconnect with data 0; a server
-			 * that closes always gives a reason. */
-			closed(client, event.data,
-				event.data == SW_REASON_NONE &&
-					client->session.state != SWC_LEAVING);
+			on_disconnect(client, event.peer, event.data);
 			break;
 		case ENET_EVENT_TYPE_NONE:
 			break;
@@ -258,6 +324,8 @@ enum swc_state swc_service(struct swc_client *client, uint64_t now_ns)
 		return SWC_CLOSED;
 
 	receive(client);
+	if (client->peer && client->session.redirect.wanted)
+		redirect(client, now_ns);
 	if (client->session.proof.wanted)
 		work(client, passed_ns, now_ns);
 	/* In the queue time does not run; ENet notices when the server falls silent. */

@@ -35,7 +35,8 @@ struct swc_ground;
 #define SWC_PASS_BYTES_MAX   192
 #define SWC_GROUNDS_MAX      64 /* of one client */
 
-/* Where a client stands. It only ever moves down this list (a change of map is JOINED again). */
+/* Where a client stands. It only ever moves down this list (a change of map is JOINED again), but
+ * that a redirect to another node has it in ADMITTING once more. */
 enum swc_state {
 	SWC_CONNECTING, /* ENet handshake */
 	SWC_ADMITTING,  /* Hello sent, no answer yet */
@@ -188,6 +189,7 @@ enum swc_event_type {
 	SWC_EVENT_CONNECTED,  /* ENet is connected and Hello is on its way */
 	SWC_EVENT_QUEUED,     /* .queued: how one stands in the queue; comes again with a change */
 	SWC_EVENT_ADMITTED,   /* .admitted */
+	SWC_EVENT_REDIRECTED, /* .redirected: the library connects to another node by itself */
 	SWC_EVENT_REFUSED,    /* .refused; a DISCONNECTED follows */
 	SWC_EVENT_CHALLENGED, /* .challenged: the server is under pressure and wants work first */
 	SWC_EVENT_PASS,       /* .pass: what to come again with; a newer one comes in time */
@@ -293,6 +295,9 @@ struct swc_event {
 			uint64_t character_id;
 			const char *map, *node;
 		} admitted;
+		struct {
+			const char *address; /* ip:port */
+		} redirected;
 		struct {
 			uint32_t reason; /* enum sw_disconnect_reason, or a newer server's */
 			const char *text;

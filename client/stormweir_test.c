@@ -348,6 +348,69 @@ static void work_is_refused_when_it_is_too_much(void **state)
 	swc_close(seen.client);
 }
 
+static void a_redirect_is_followed(void **state)
+{
+	struct fake_server first;
+	struct seen seen, *one[] = {&seen};
+	char ticket[32];
+	uint16_t port = server.port;
+
+	(void)state;
+	/* Two servers: the test's turns serve one, this one is served beside. */
+	assert_true(fake_open(&first));
+	server.joined[9] = true;
+	snprintf(ticket, sizeof(ticket), "redirect %u 9", port);
+	server.port = first.port;
+	open_client(&seen, ticket);
+	server.port = port;
+	for (int turns = 0; swc_state(seen.client) != SWC_PLAYING; turns++) {
+		assert_true(turns < TURNS);
+		fake_service(&first);
+		turn(one, 1);
+	}
+	assert_int_equal(seen.events[SWC_EVENT_REDIRECTED], 1);
+	assert_int_equal(seen.events[SWC_EVENT_CONNECTED], 2);
+	assert_int_equal(seen.events[SWC_EVENT_DISCONNECTED], 0);
+	assert_int_equal(swc_self(seen.client)->character_id, 9);
+	/* The first one is left in good order, and what becomes of it is of no concern. */
+	for (int turns = 0; first.host->connectedPeers; turns++) {
+		assert_true(turns < TURNS);
+		fake_service(&first);
+		turn(one, 1);
+	}
+	assert_int_equal(swc_state(seen.client), SWC_PLAYING);
+	swc_leave(seen.client);
+	WAIT(one, 1, swc_state(seen.client) == SWC_CLOSED);
+	assert_true(seen.by_us && !seen.timed_out);
+	swc_close(seen.client);
+
+	/* Where nobody answers, it ends in time; where it is sent in a circle, too. */
+	for (int circle = 0; circle < 2; circle++) {
+		struct swc_config config = {.address = "127.0.0.1",
+			.port = first.port,
+			.ticket = (const uint8_t *)ticket,
+			.connect_timeout_ms = 100,
+			.on_event = on_event,
+			.ctx = &seen};
+
+		memset(&seen, 0, sizeof(seen));
+		snprintf(ticket, sizeof(ticket), "redirect %u 9", circle ? first.port : 9u);
+		first.circle = circle;
+		config.ticket_bytes = (uint32_t)strlen(ticket);
+		assert_int_equal(swc_open(&config, &seen.client), 0);
+		for (int turns = 0; swc_state(seen.client) != SWC_CLOSED; turns++) {
+			assert_true(turns < TURNS);
+			clock_ns += 1000000;
+			fake_service(&first);
+			turn(one, 1);
+		}
+		assert_int_equal(seen.events[SWC_EVENT_REDIRECTED], circle ? 5 : 1);
+		assert_int_equal(seen.events[SWC_EVENT_DISCONNECTED], 1);
+		swc_close(seen.client);
+	}
+	fake_close(&first);
+}
+
 static void a_pass_lets_in_again(void **state)
 {
 	struct seen first, second = {0}, *one[] = {&first}, *two[] = {&second};
@@ -412,6 +475,7 @@ int main(void)
 		TEST(a_disagreement_is_corrected),
 		TEST(work_is_done_when_asked_for),
 		TEST(work_is_refused_when_it_is_too_much),
+		TEST(a_redirect_is_followed),
 		TEST(a_pass_lets_in_again),
 		TEST(wrong_configurations_are_refused),
 	};

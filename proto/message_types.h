@@ -30,6 +30,7 @@ enum sw_channel {
 	X(CHALLENGE, 0x04, Challenge, SERVER)                                                      \
 	X(RETURN_PASS, 0x05, ReturnPass, SERVER)                                                   \
 	X(QUEUED, 0x06, Queued, SERVER)                                                            \
+	X(REDIRECT, 0x07, Redirect, SERVER)                                                        \
 	X(JOINED, 0x40, Joined, SERVER)                                                            \
 	X(INPUT, 0x41, InputBatch, CLIENT)                                                         \
 	X(WORLD_UPDATE, 0x42, WorldUpdate, SERVER)                                                 \

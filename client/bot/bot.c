@@ -102,6 +102,9 @@ static void on_event(void *ctx, struct swc_client *client, const struct swc_even
 	case SWC_EVENT_CHALLENGED:
 		bot->challenges++;
 		break;
+	case SWC_EVENT_REDIRECTED:
+		bot->redirects++;
+		break;
 	case SWC_EVENT_PASS:
 		bot->pass_bytes = event->pass.count;
 		memcpy(bot->pass, event->pass.bytes, event->pass.count);
