@@ -329,7 +329,7 @@ enum swc_state swc_service(struct swc_client *client, uint64_t now_ns)
 	if (client->session.proof.wanted)
 		work(client, passed_ns, now_ns);
 	/* In the queue time does not run; ENet notices when the server falls silent. */
-	if (client->session.state == SWC_QUEUED)
+	if (client->session.state == SWC_QUEUED && !client->next)
 		client->connect_deadline_ns = now_ns + client->connect_timeout_ms * NS_PER_MS;
 	if (client->session.state == SWC_PLAYING)
 		tick(client, now_ns);

@@ -133,6 +133,8 @@ static bool build(struct ctl *ctl, const struct adm_secrets *secrets)
 	pthread_condattr_t attr;
 
 	ops.ctx = director_ops.ctx = gate_ops.ctx = ctl;
+	if (!ctl->config->admission.pass_keys[0])
+		gate_ops.move = NULL; /* no other node could open the pass */
 	pthread_mutex_init(&ctl->lock, NULL);
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);

@@ -113,6 +113,12 @@ static bool gate_admit(void *ctx, uint64_t session, uint64_t now_ns)
 	return adm_let_in(((struct ctl *)ctx)->adm, session, now_ns);
 }
 
+static bool gate_move(
+	void *ctx, uint64_t session, const char *node, const char *address, uint64_t now_ns)
+{
+	return adm_move(((struct ctl *)ctx)->adm, session, node, address, now_ns);
+}
+
 static void gate_replaced(void *ctx, uint64_t session, uint64_t now_ns)
 {
 	adm_replaced(((struct ctl *)ctx)->adm, session, now_ns);
@@ -586,4 +592,4 @@ const struct party_ops ctl_party_ops = {NULL, to_shard, to_world, find_player, o
 
 const struct presence_ops ctl_presence_ops = {NULL, sought, oust};
 const struct gate_ops ctl_gate_ops = {
-	.tell = gate_tell, .admit = gate_admit, .replaced = gate_replaced};
+	.tell = gate_tell, .admit = gate_admit, .move = gate_move, .replaced = gate_replaced};

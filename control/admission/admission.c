@@ -87,7 +87,8 @@ static bool pass_stale(struct adm *adm, const struct session *session)
 	const struct session *holder =
 		session_by_character(&adm->table, session->ticket.character_id);
 
-	return session->returned && holder &&
+	/* epoch_max 0: another node has sent it here, whatever was before. */
+	return session->returned && session->epoch_max && holder &&
 	       (holder->epoch != session->epoch_max || holder->waiter != SESSION_NONE);
 }
 

@@ -40,6 +40,8 @@
 /* How long a place pass is good. It counts only while, and shortly after, the queue is put together
  * again. */
 #define ADM_PLACE_PASS_S 86400u
+/* How long a client that is sent to another node has to get there. */
+#define ADM_HANDOVER_S 60u
 /* What a client that is to try again is told to wait. */
 #define ADM_RETRY_MS 2000u
 /* Longest wait for the world, for a shard, or for the older session. */
@@ -88,6 +90,8 @@
 	X(PROOFS_GOOD, "proofs_good", COUNTER_SUM, "proofs of work that were good")                \
 	X(PASSES_GIVEN, "passes_given", COUNTER_SUM, "passes that players were given to come again with") \
 	X(PASSES_GOOD, "passes_good", COUNTER_SUM, "passes that were shown and were good, before their single use was asked for") \
+	X(MOVED, "moved", COUNTER_SUM, "clients that were sent to another node, which has room")   \
+	X(MOVED_HERE, "moved_here", COUNTER_SUM, "clients that another node has sent here")        \
 	X(CUT_OFF, "cut_off", COUNTER_SUM, "refused peers that did not take their disconnect")     \
 	X(STALE, "stale_messages", COUNTER_SUM, "messages about sessions or peers that had ended: normal")
 
@@ -232,6 +236,9 @@ void adm_verified(struct adm *adm, uint64_t session, enum ticket_fault fault,
 void adm_wall(struct adm *adm, uint64_t wall_s);
 /* The queue lets it in. False: there is no place here for it after all, or it waits no more. */
 bool adm_let_in(struct adm *adm, uint64_t session, uint64_t now_ns);
+/* The queue lets it in at another node: it is sent there with a pass. False: it waits no more. */
+bool adm_move(struct adm *adm, uint64_t session, const char *node, const char *address,
+	uint64_t now_ns);
 /* Another session of its character has its place in the queue. */
 void adm_replaced(struct adm *adm, uint64_t session, uint64_t now_ns);
 /* Tells it how it stands. */

@@ -52,6 +52,7 @@ struct adm {
 	struct histogram verify_time;
 	uint64_t wall_s; /* as told last */
 	uint32_t places;
+	uint64_t handovers;
 	bool stopping;
 	_Atomic uint64_t counters[ADM_COUNTER_COUNT];
 	struct counter_set set;

@@ -89,6 +89,19 @@ size_t reply_challenge(uint8_t out[REPLY_BYTES_MAX],
 	return 1 + sw__challenge__pack(&message, out + 1);
 }
 
+size_t reply_redirect(
+	uint8_t out[REPLY_BYTES_MAX], const char *address, const uint8_t *pass, size_t bytes)
+{
+	Sw__Redirect message = SW__REDIRECT__INIT;
+
+	message.address = (char *)(uintptr_t)address;
+	message.pass.len = bytes;
+	message.pass.data = (uint8_t *)(uintptr_t)pass;
+	CHECK(1 + sw__redirect__get_packed_size(&message) <= REPLY_BYTES_MAX);
+	out[0] = SW_MSG_REDIRECT;
+	return 1 + sw__redirect__pack(&message, out + 1);
+}
+
 size_t reply_return_pass(
 	uint8_t out[REPLY_BYTES_MAX], const uint8_t *pass, size_t bytes, uint32_t good_for_s)
 {

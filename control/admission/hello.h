@@ -51,6 +51,8 @@ size_t reply_admitted(
 	uint8_t out[REPLY_BYTES_MAX], uint64_t character_id, const char *map, const char *node);
 size_t reply_challenge(uint8_t out[REPLY_BYTES_MAX],
 	const uint8_t challenge[SW_PROOF_CHALLENGE_BYTES], uint32_t bits, uint32_t good_for_ms);
+size_t reply_redirect(
+	uint8_t out[REPLY_BYTES_MAX], const char *address, const uint8_t *pass, size_t bytes);
 size_t reply_return_pass(
 	uint8_t out[REPLY_BYTES_MAX], const uint8_t *pass, size_t bytes, uint32_t good_for_s);
 

@@ -228,3 +228,15 @@ void pass_return_nonce(uint8_t out[PASS_NONCE_BYTES], uint32_t realm_id, uint64_
 	CHECK(!crypto_generichash_blake2b_salt_personal(
 		out, PASS_NONCE_BYTES, text, sizeof(text), NULL, 0, NULL, nonce_personal));
 }
+
+void pass_handover_nonce(
+	uint8_t out[PASS_NONCE_BYTES], const uint8_t secret[PASS_KEY_BYTES], uint64_t number)
+{
+	static const uint8_t handover_personal[crypto_generichash_blake2b_PERSONALBYTES] = {
+		's', 't', 'o', 'r', 'm', 'w', 'e', 'i', 'r', '-', 'h', 'a', 'n', 'd', 'o', '1'};
+	uint8_t text[8];
+
+	put(text, number, 8);
+	CHECK(!crypto_generichash_blake2b_salt_personal(out, PASS_NONCE_BYTES, text, sizeof(text),
+		secret, PASS_KEY_BYTES, NULL, handover_personal));
+}

@@ -49,7 +49,9 @@ struct pass {
 	uint32_t realm_id;
 	uint64_t account_id, character_id; /* as in a ticket: 1..2^63-1 */
 	uint64_t seq;                      /* PLACE: the place; HANDOVER: the lease */
-	uint64_t generation;     /* RETURN: the character's writer epoch when it was given */
+	/* RETURN: the character's writer epoch when it was given; HANDOVER: the same of the RETURN
+	 * pass that its bearer came with, 0: it came with a ticket; PLACE: the epoch of the queue. */
+	uint64_t generation;
 	uint64_t expires_unix_s; /* good until then, inclusive */
 	uint8_t nonce[PASS_NONCE_BYTES];
 	char name[CHARACTER_NAME_BYTES]; /* the character's */
@@ -112,6 +114,10 @@ enum pass_fault pass_open(struct pass *pass, const uint8_t *data, size_t bytes,
  * so that one use is all they have. */
 void pass_return_nonce(uint8_t out[PASS_NONCE_BYTES], uint32_t realm_id, uint64_t character_id,
 	uint64_t generation);
+
+/* The nonce of the number-th HANDOVER pass of a process, from 32 bytes that it drew at its start. */
+void pass_handover_nonce(
+	uint8_t out[PASS_NONCE_BYTES], const uint8_t secret[PASS_KEY_BYTES], uint64_t number);
 
 /* The purpose that bytes claim to have, before anything is checked: 0 when it is none of ours. For
  * whoever takes several kinds in one field; pass_open then wants that one. */

@@ -49,6 +49,15 @@ on b bots_start ben 5101 20
 on a bots_start here 5201 5 --walk still --report "$stage_run/here.json" --expect-disconnect REPLACED
 waits_until "45 play and are known" all_known 45
 
+step "who is let in where the other node has more room is sent there, and is a player of that one"
+moved() { [[ $(on a metric admission_moved_total) -gt 0 && $(on a metric admission_moved_total) == $(on b metric admission_moved_here_total) ]]; }
+on a bots_start many 6001 60
+waits_until "105 play and are known" all_known 105
+moved || die "nobody was sent to b, or not all arrived"
+on b is 0 admission_moved_total
+bots_leave many
+waits_until "45 play and are known, the many have left" all_known 45
+
 step "who logs in at the other node ends its stay at this one, and stands where it stood"
 on b bots_start there 5201 5 --walk still --expect-positions "$stage_run/here.json" --expect-disconnect REPLACED
 bots_wait here
