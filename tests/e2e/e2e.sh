@@ -281,9 +281,9 @@ says_red() {
 	! stage_healthy && health_body | tr -d ' \n' | grep -q "\"level\":\"red\",\"name\":\"$1\""
 }
 
-# health_until WHAT COMMAND...: waits up to 20 s.
+# health_until WHAT COMMAND...: waits up to 60 s.
 health_until() {
-	local turns=100 what=$1
+	local turns=300 what=$1
 	shift
 	until "$@" >/dev/null 2>&1; do
 		((turns-- > 0)) || die "/health never $what: $(health_body 2>&1)"
@@ -307,11 +307,20 @@ is() {
 	[[ $value == "$1" ]] || die "${*:2} is \"$value\", expected $1"
 }
 
-# until_is WANT NAME [THREAD]: waits up to 10 s.
+# until_is WANT NAME [THREAD]: waits up to 60 s.
 until_is() {
-	local turns=50
+	local turns=600
 	until [[ $(metric "${@:2}") == "$1" ]]; do
 		((turns-- > 0)) || is "$@"
-		sleep 0.2
+		sleep 0.1
+	done
+}
+
+# until_over LEAST NAME [THREAD]: waits up to 60 s until it is more.
+until_over() {
+	local turns=600 value
+	until value=$(metric "${@:2}") && ((${value:-0} > $1)); do
+		((turns-- > 0)) || die "${*:2} is \"$value\", expected more than $1"
+		sleep 0.1
 	done
 }
