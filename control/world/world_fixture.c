@@ -288,6 +288,18 @@ struct msg_detail_result fixture_possessions(
 	return detail;
 }
 
+bool fixture_room(const struct fixture *f, uint32_t shard)
+{
+	uint64_t since = 0;
+
+	while (fixture_counter(f, WORLD_ROUNDS_STALLED) == 0) {
+		if (msg_ring_room(f->links.from_shard[shard]) >= MSG_SLOTS_MAX)
+			return true;
+		patience(&since);
+	}
+	return false;
+}
+
 void fixture_commit(struct fixture *f, uint32_t shard, const struct msg_commit *commit)
 {
 	struct msg message[MSG_SLOTS_MAX];

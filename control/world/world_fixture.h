@@ -12,7 +12,7 @@
 #define FIXTURE_WRITERS 2u /* shards that a test may give to threads of its own */
 #define FIXTURE_SHARDS  (FIXTURE_WRITERS + 1) /* the last is for the thread that runs the test */
 #define FIXTURE_MAIN    FIXTURE_WRITERS
-#define FIXTURE_WAIT_S  30
+#define FIXTURE_WAIT_S  90
 
 struct fixture {
 	struct sw_config config;
@@ -60,6 +60,9 @@ struct msg_detail_result fixture_detail(struct fixture *fixture, uint32_t shard)
 /* The same with what follows; slots and quests have room for the most there can be. */
 struct msg_detail_result fixture_possessions(
 	struct fixture *fixture, uint32_t shard, struct msg_slot *slots, struct msg_quest *quests);
+/* Waits until the shard's ring has room for any message; false once the world thread has let a ring stand: a message
+ * more might then wait for ever. */
+bool fixture_room(const struct fixture *fixture, uint32_t shard);
 void fixture_commit(struct fixture *fixture, uint32_t shard, const struct msg_commit *commit);
 struct msg_commit_result fixture_committed(struct fixture *fixture, uint32_t shard);
 

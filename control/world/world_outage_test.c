@@ -253,7 +253,7 @@ static void bounded_and_leaving_last(void **state)
 	assert_true(fixture_counter(&f, WORLD_SAVES_DROPPED) == 1);
 	assert_true(fixture_counter(&f, WORLD_SAVES_COALESCED) == 1);
 	/* and leaving ones are taken until the reserve is used, then their ring stands. */
-	for (; fixture_counter(&f, WORLD_ROUNDS_STALLED) == 0; id++)
+	for (; fixture_room(&f, 0); id++)
 		fixture_save(&f, 0, id, 1, 3, true);
 	for (; msg_ring_room(f.links.from_shard[0]) >= 2; id++)
 		fixture_save(&f, 0, id, 1, 3, true);

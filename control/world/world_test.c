@@ -225,7 +225,7 @@ static void loads_refused_while_saves_stand(void **state)
 	fixture_start(&f);
 	server_sql(other, "BEGIN");
 	server_sql(other, "LOCK TABLE character_position IN EXCLUSIVE MODE"); /* reads go on */
-	for (; fixture_counter(&f, WORLD_ROUNDS_STALLED) == 0; id++)
+	for (; fixture_room(&f, 0); id++)
 		fixture_save(&f, 0, id, 1, 9, true);
 	for (; msg_ring_room(f.links.from_shard[0]) >= 2; id++)
 		fixture_save(&f, 0, id, 1, 9, true);
