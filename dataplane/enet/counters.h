@@ -65,6 +65,7 @@
 	X(ASSEMBLIES_DROPPED, "assemblies_dropped", COUNTER_SUM, "unreliable fragmented packets that stayed incomplete") \
 	X(QUEUED, "queued", COUNTER_SUM, "packets queued to peers")                                        \
 	X(DROPPED_QUEUE, "dropped_queue", COUNTER_SUM, "unreliable packets not queued: memory or the peer's queue was full") \
+	X(YIELDED, "yielded", COUNTER_SUM, "reliable packets that give way (chat) and were dropped: the peer's queue or the memory behind queues was half full") \
 	X(THROTTLED, "throttled", COUNTER_SUM, "unreliable packets dropped by a peer's throttle")          \
 	X(RETRANSMITTED, "retransmitted", COUNTER_SUM, "reliable commands sent again")                     \
 	X(PINGS_OUT, "pings_out", COUNTER_SUM, "pings sent")                                               \

@@ -241,6 +241,10 @@ struct sw_enet *sw_enet_init(void *memory, size_t bytes, const struct sw_enet_co
 	e->hold_blocks_max = s.hold_blocks;
 	e->next_blocks_max = s.next_blocks;
 	e->queue_blocks_max = s.queue_blocks;
+	/* no less than one packet, or it could never go */
+	e->yields_blocks_max = s.queue_blocks / 2;
+	if (e->yields_blocks_max < packet_blocks(config))
+		e->yields_blocks_max = (uint32_t)packet_blocks(config);
 	memset(e->block_heads, 0xff, (size_t)s.block_heads * sizeof *e->block_heads);
 	e->block_mask = s.block_heads - 1;
 	e->run_max = s.run;
@@ -273,6 +277,11 @@ void sw_enet_peer_info(const struct sw_enet *e, uint32_t index, struct sw_enet_p
 	info->throttle = peer->throttle;
 	info->packets_lost = e->cold[index].packets_lost;
 	info->packets_sent = peer->packets_sent;
+}
+
+bool sw_enet_behind(const struct sw_enet *e)
+{
+	return e->no_buffer;
 }
 
 uint32_t sw_enet_peers(const struct sw_enet *e)

@@ -35,6 +35,8 @@ enum {
 	SW_ENET_RELIABLE = 1u << 0,
 	SW_ENET_UNSEQUENCED = 1u << 1,
 	SW_ENET_UNRELIABLE_FRAGMENT = 1u << 3,
+	/* Ours, not on the wire. A reliable packet that gives way: see sw_enet_send. */
+	SW_ENET_YIELDS = 1u << 8,
 };
 
 /* Whether clients use what ENet does not negotiate. ANY: recognised from each CONNECT. A client
@@ -237,16 +239,39 @@ struct sw_enet_rx_hooks {
 void sw_enet_rx(struct sw_enet *engine, struct sw_enet_datagram *datagrams, uint32_t count,
 	const struct sw_enet_rx_hooks *hooks, uint64_t now_ms);
 
-/* Fetches what sw_enet_send reads of that peer, for a call that follows soon. Any handle will do. */
+/* Fetches what sw_enet_send reads of that peer, for a call that follows soon. Any handle will do.
+ */
 void sw_enet_prefetch(const struct sw_enet *engine, uint64_t peer);
 
 /* Queues one packet to a peer. Copies payload. Returns 0, or
  *   -ESTALE    the handle names no connected peer
  *   -EINVAL    channel not negotiated, or more than packet_bytes_max bytes, or none
  *   -ENOBUFS   unreliable: dropped, memory is short or the peer's queue is full;
- *              reliable: the same, and the peer is being disconnected (SLOW): it cannot be kept */
+ *              reliable: the same, and the peer is being disconnected (SLOW): it cannot be kept
+ * With SW_ENET_YIELDS a reliable packet takes no more than half of the peer's queue and of the
+ * memory behind queues, with what is there already, so that those without always find the other
+ * half. It is dropped, and the peer stays:
+ *   -ENOBUFS   half of the peer's queue is taken
+ *   -EAGAIN    half of the memory is */
 int sw_enet_send(struct sw_enet *engine, uint64_t peer, uint8_t channel, uint32_t flags,
 	const void *payload, uint32_t bytes);
+
+/* A packet for many peers, kept once: each that is sent it has one block of 128 bytes of its own,
+ * however long the packet is. It lives until it is let go of and all to whom it was sent have
+ * acknowledged it, or are gone. */
+#define SW_ENET_NO_SHARED UINT32_MAX
+
+/* Copies payload. Returns a name for it, or SW_ENET_NO_SHARED: memory is short, or bytes is 0 or
+ * more than packet_bytes_max. It is the caller's until sw_enet_shared_release. */
+uint32_t sw_enet_shared_new(struct sw_enet *engine, const void *payload, uint32_t bytes);
+void sw_enet_shared_release(struct sw_enet *engine, uint32_t shared);
+
+/* Queues it to one peer, reliable, as SW_ENET_YIELDS says. Returns 0, or
+ *   -ESTALE    the handle names no connected peer
+ *   -EINVAL    channel not negotiated
+ *   -EMSGSIZE  it does not fit one of the peer's datagrams: send it by sw_enet_send
+ *   -ENOBUFS, -EAGAIN  dropped, as above */
+int sw_enet_send_shared(struct sw_enet *engine, uint64_t peer, uint8_t channel, uint32_t shared);
 
 enum sw_enet_disconnect {
 	SW_ENET_DISCONNECT, /* queued data is dropped; disconnected() on the acknowledgement */
@@ -269,6 +294,9 @@ void sw_enet_refuse_connects(struct sw_enet *engine, uint32_t data);
  * stall (a debugger, a suspended machine): the engine's time stands still for the rest of it, so
  * that nobody is timed out for it. */
 uint32_t sw_enet_service(struct sw_enet *engine, uint64_t now_ms);
+
+/* Whether the last service found no buffer for all that it had to send. */
+bool sw_enet_behind(const struct sw_enet *engine);
 
 /* When the engine next has something to do without input, in ms of its clock; UINT64_MAX if never.
  * For the adaptive idle mode. */

@@ -70,6 +70,7 @@ enum block_kind {
 	BLOCK_FRAGMENT,         /* a fragment of an assembly: (channel, its own seq) */
 	BLOCK_PENDING,          /* an unreliable packet or assembly that waits; not hashed */
 	BLOCK_PENDING_FRAGMENT, /* a fragment of one; not hashed */
+	BLOCK_SHARED,           /* a packet that blocks of several peers refer to (shared.c) */
 };
 
 /* The head of a packet or command. Bytes that do not fit data go on in chained blocks, whose first
@@ -81,7 +82,7 @@ struct block {
 	uint32_t peer;
 	uint16_t seq, aux; /* aux: unreliable sequence number; of a reliable command to send: is in
 			      sent */
-	uint16_t bytes;    /* in data and chain */
+	uint16_t bytes;    /* in data and chain, or in data and what is shared */
 	uint16_t payload_bytes;
 	uint8_t kind, channel, attempts, command;
 	union {
@@ -99,10 +100,21 @@ struct block {
 		struct { /* BLOCK_FRAGMENT, BLOCK_PENDING_FRAGMENT */
 			uint32_t number;
 		} piece;
+		struct {                /* BLOCK_SHARED: data is the payload */
+			uint32_t count; /* who refers to it */
+		} shared;
 	};
 	uint8_t data[BLOCK_DATA];
 };
 _Static_assert(sizeof(struct block) == BLOCK_BYTES, "two cache lines");
+
+/* block.chain of a command whose payload is shared: this bit, and the block of it. */
+#define CHAIN_SHARED 0x80000000u
+
+static inline bool chain_is_shared(uint32_t chain)
+{
+	return chain != NIL && chain & CHAIN_SHARED;
+}
 
 struct list {
 	uint32_t head, tail;
@@ -350,7 +362,9 @@ struct sw_enet {
 	uint32_t hold_blocks_max; /* of one peer, for what is out of order or may be lost */
 	uint32_t next_blocks_max; /* of one peer, for what is next in order: a packet more */
 	uint32_t queue_blocks_max;
-	uint32_t *block_heads; /* hash */
+	uint32_t yields_blocks_max; /* the part of it for what yields */
+	uint32_t shared_blocks;     /* of packets that are shared */
+	uint32_t *block_heads;      /* hash */
 	uint32_t block_mask;
 
 	/* scratch of one delivery */
@@ -383,6 +397,8 @@ bool pool_take_channel(struct sw_enet *e, struct peer *peer);
 bool pool_take_next(struct sw_enet *e, struct peer *peer, uint32_t blocks);
 bool pool_take(struct sw_enet *e, enum pool_share share, uint32_t *peer_blocks, uint32_t peer_max,
 	uint32_t blocks);
+int pool_take_yielding(
+	struct sw_enet *e, uint32_t *blocks_taken, uint32_t blocks_max, uint32_t blocks);
 void pool_give(struct sw_enet *e, enum pool_share share, uint32_t *peer_blocks, uint32_t blocks);
 uint32_t block_new(struct sw_enet *e, const void *head, uint32_t head_bytes, const void *data,
 	uint32_t data_bytes);
@@ -561,6 +577,14 @@ static inline uint32_t tx_header_bytes(const struct peer *peer)
 {
 	return WIRE_HEADER_BYTES + (peer->flags & PEER_CHECKSUM ? WIRE_CHECKSUM_BYTES : 0);
 }
+
+/* send.c: queues a reliable command whose block is ready and numbered; whether so many more can be
+ * told apart. */
+void queue_reliable(struct sw_enet *e, uint32_t index, struct channel *channel, uint32_t block);
+bool numbers_left(struct sw_enet *e, const struct channel *channel, uint32_t commands);
+
+/* shared.c */
+void shared_forget(struct sw_enet *e, uint32_t shared);
 
 /* leave.c */
 void leave(struct sw_enet *e, uint32_t index, enum sw_enet_gone reason, uint32_t data, bool tell);

@@ -13,6 +13,8 @@
  * next packet is assembled in. pool_take_next has one largest packet more to give; and of the share
  * of holds a quarter is for that and the state of channels alone, or some thousand peers that hold
  * what they can and never send what is next would leave nobody enough to assemble a packet in. */
+#include <errno.h>
+
 #include "dataplane/enet/engine.h"
 
 /* Blocks of a command or packet of so many bytes. */
@@ -40,6 +42,18 @@ bool pool_take(struct sw_enet *e, enum pool_share share, uint32_t *peer_blocks, 
 {
 	return take(e, share, peer_blocks, peer_max, blocks,
 		share == POOL_HOLD ? e->share_total[POOL_HOLD] / 4 : 0);
+}
+
+/* For what yields: half of the share of queues is not for it. 0, -ENOBUFS: who takes has had its
+ * part, or -EAGAIN. */
+int pool_take_yielding(
+	struct sw_enet *e, uint32_t *blocks_taken, uint32_t blocks_max, uint32_t blocks)
+{
+	if ((uint64_t)*blocks_taken + blocks > blocks_max)
+		return -ENOBUFS;
+	return take(e, POOL_QUEUE, blocks_taken, blocks_max, blocks, e->share_total[POOL_QUEUE] / 2)
+		       ? 0
+		       : -EAGAIN;
 }
 
 /* For the state of a channel. */
@@ -118,12 +132,17 @@ uint32_t block_new(struct sw_enet *e, const void *head, uint32_t head_bytes, con
 	return index;
 }
 
-/* Frees a block and its chain; returns how many blocks that were. The caller has unlinked it. */
+/* Frees a block and its chain; returns how many blocks that were. The caller has unlinked it. What
+ * it shares with others is theirs still. */
 uint32_t block_free(struct sw_enet *e, uint32_t index)
 {
 	uint32_t freed = 1, chain = block_at(e, index)->chain;
 
 	block_free_raw(e, index);
+	if (chain_is_shared(chain)) {
+		shared_forget(e, chain & ~CHAIN_SHARED);
+		return freed;
+	}
 	while (chain != NIL) {
 		uint32_t next = *(uint32_t *)(void *)block_at(e, chain);
 
@@ -141,6 +160,12 @@ void block_read(struct sw_enet *e, uint32_t index, uint8_t *out)
 	uint32_t left = block->bytes, part = left < BLOCK_DATA ? left : BLOCK_DATA;
 	uint32_t chain = block->chain;
 
+	if (chain_is_shared(chain)) {
+		part = left - block->payload_bytes;
+		memcpy(out, block->data, part);
+		block_read(e, chain & ~CHAIN_SHARED, out + part);
+		return;
+	}
 	memcpy(out, block->data, part);
 	while (left -= part) {
 		const uint8_t *bytes = (const uint8_t *)block_at(e, chain);

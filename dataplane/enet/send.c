@@ -9,24 +9,36 @@ static void queue_command(struct sw_enet *e, uint32_t index, struct channel *cha
 	const uint8_t *head, uint32_t head_bytes, const uint8_t *payload, uint32_t bytes)
 {
 	struct peer *peer = &e->peers[index];
-	uint32_t at = block_new(e, head, head_bytes, payload, bytes), tail;
+	uint32_t at = block_new(e, head, head_bytes, payload, bytes);
 	struct block *block = block_at(e, at);
 
-	block->kind = BLOCK_OUT;
-	block->peer = index;
 	block->command = head[0];
 	block->channel = head[1];
 	block->seq = wire_get16(head + 2);
-	block->out.order = peer->order++;
-	peer->bandwidth_bytes += block->bytes; /* asked for, also if throttled */
-	if (!(head[0] & WIRE_ACK_FLAG)) {
-		block->aux = wire_get16(head + 4);
-		list_push(e, &peer->unreliable, at);
+	if (head[0] & WIRE_ACK_FLAG) {
+		queue_reliable(e, index, channel, at);
 		return;
 	}
+	block->kind = BLOCK_OUT;
+	block->peer = index;
+	block->out.order = peer->order++;
+	peer->bandwidth_bytes += block->bytes; /* asked for, also if throttled */
+	block->aux = wire_get16(head + 4);
+	list_push(e, &peer->unreliable, at);
+}
+
+void queue_reliable(struct sw_enet *e, uint32_t index, struct channel *channel, uint32_t at)
+{
+	struct peer *peer = &e->peers[index];
+	struct block *block = block_at(e, at);
+	uint32_t tail = channel->unacked.tail;
+
+	block->kind = BLOCK_OUT;
+	block->peer = index;
+	block->out.order = peer->order++;
+	peer->bandwidth_bytes += block->bytes; /* asked for, also if throttled */
 	list_push(e, &peer->reliable, at);
 	block_hash_add(e, at);
-	tail = channel->unacked.tail;
 	block->out.unacked_next = NIL;
 	block->out.unacked_prev = tail;
 	if (tail == NIL)
@@ -152,7 +164,7 @@ static void queue_fragments(struct sw_enet *e, uint32_t index, struct channel *c
 
 /* Whether so many more reliable commands can be told apart: each that waits on the channel, sent or
  * not, has a sequence number of its own. */
-static bool numbers_left(struct sw_enet *e, const struct channel *channel, uint32_t commands)
+bool numbers_left(struct sw_enet *e, const struct channel *channel, uint32_t commands)
 {
 	uint32_t head = channel->unacked.head, waiting;
 
@@ -162,22 +174,32 @@ static bool numbers_left(struct sw_enet *e, const struct channel *channel, uint3
 	return waiting + commands <= UINT16_MAX;
 }
 
+static int room(struct sw_enet *e, struct peer *peer, bool yields, uint32_t blocks)
+{
+	if (yields)
+		return pool_take_yielding(e, &peer->queue_blocks, e->yields_blocks_max, blocks);
+	return pool_take(e, POOL_QUEUE, &peer->queue_blocks, e->queue_blocks_max, blocks)
+		       ? 0
+		       : -ENOBUFS;
+}
+
 /* Apart, so that the short way below keeps its registers. */
 static __attribute__((noinline)) int queue_packet(struct sw_enet *e, uint32_t index, uint8_t number,
 	uint32_t flags, const uint8_t *payload, uint32_t bytes)
 {
 	struct peer *peer = &e->peers[index];
-	uint32_t room, fragment, blocks, last;
-	bool must = flags & SW_ENET_RELIABLE, whole;
+	uint32_t datagram, fragment, blocks, last;
+	bool yields = flags & SW_ENET_YIELDS, must = flags & SW_ENET_RELIABLE && !yields, whole;
 	struct channel *channel;
+	int rc = -ENOBUFS;
 
 	channel = peer_channel(e, peer, number);
 	if (!channel)
 		goto full;
 	/* ENet's promotions: what does not fit a datagram, unless it may be lost in parts, and what
 	 * the unreliable counter cannot number any more */
-	room = peer->mtu - tx_header_bytes(peer);
-	whole = bytes + WIRE_SEND_UNRELIABLE_BYTES <= room;
+	datagram = peer->mtu - tx_header_bytes(peer);
+	whole = bytes + WIRE_SEND_UNRELIABLE_BYTES <= datagram;
 	if (!whole && !(flags & SW_ENET_UNRELIABLE_FRAGMENT))
 		flags |= SW_ENET_RELIABLE;
 	if (channel->out_unreliable == UINT16_MAX && !(whole && flags & SW_ENET_UNSEQUENCED))
@@ -188,18 +210,20 @@ static __attribute__((noinline)) int queue_packet(struct sw_enet *e, uint32_t in
 							  : WIRE_SEND_UNRELIABLE_BYTES));
 		if (flags & SW_ENET_RELIABLE && !numbers_left(e, channel, 1))
 			goto full;
-		if (!pool_take(e, POOL_QUEUE, &peer->queue_blocks, e->queue_blocks_max, blocks))
+		rc = room(e, peer, yields, blocks);
+		if (rc)
 			goto full;
 		queue_single(e, index, channel, number, flags, payload, bytes);
 	} else {
-		fragment = room - WIRE_SEND_FRAGMENT_BYTES;
+		fragment = datagram - WIRE_SEND_FRAGMENT_BYTES;
 		last = bytes % fragment;
-		blocks = bytes / fragment * pool_chain_blocks(room) +
+		blocks = bytes / fragment * pool_chain_blocks(datagram) +
 			 (last ? pool_chain_blocks(WIRE_SEND_FRAGMENT_BYTES + last) : 0);
 		if (flags & SW_ENET_RELIABLE &&
 			!numbers_left(e, channel, bytes / fragment + (last > 0)))
 			goto full;
-		if (!pool_take(e, POOL_QUEUE, &peer->queue_blocks, e->queue_blocks_max, blocks))
+		rc = room(e, peer, yields, blocks);
+		if (rc)
 			goto full;
 		queue_fragments(e, index, channel, number, flags & SW_ENET_RELIABLE, payload, bytes,
 			fragment);
@@ -212,9 +236,9 @@ full:
 		count(e, SW_ENET_C_SLOW_PEERS, 1);
 		leave(e, index, SW_ENET_GONE_SLOW, e->config.told.slow, true);
 	} else {
-		count(e, SW_ENET_C_DROPPED_QUEUE, 1);
+		count(e, yields ? SW_ENET_C_YIELDED : SW_ENET_C_DROPPED_QUEUE, 1);
 	}
-	return -ENOBUFS;
+	return rc;
 }
 
 int sw_enet_send(struct sw_enet *e, uint64_t handle, uint8_t number, uint32_t flags,
