@@ -120,19 +120,19 @@ static unsigned rows(const char *text)
 	X(party_invite)                                                                            \
 	X(party_member_live)                                                                       \
 	X(party_live)                                                                              \
-	X(chat_say)                                                                        \
-	X(chat_whisper)                                                                    \
-	X(chat_join)                                                                       \
-	X(chat_part)                                                                       \
-	X(chat_block)                                                                      \
-	X(chat_report)                                                                     \
-	X(chat_fetch)                                                                      \
-	X(chat_line)                                                                       \
-	X(chat_whispered)                                                                  \
-	X(chat_done)                                                                       \
-	X(chat_refused)                                                                    \
-	X(chat_channel)                                                                    \
-	X(chat_announcement)                                                               \
+	X(chat_say)                                                                                \
+	X(chat_whisper)                                                                            \
+	X(chat_join)                                                                               \
+	X(chat_part)                                                                               \
+	X(chat_block)                                                                              \
+	X(chat_report)                                                                             \
+	X(chat_fetch)                                                                              \
+	X(chat_line)                                                                               \
+	X(chat_whispered)                                                                          \
+	X(chat_done)                                                                               \
+	X(chat_refused)                                                                            \
+	X(chat_channel)                                                                            \
+	X(chat_announcement)                                                                       \
 	X(signed_ticket)                                                                           \
 	X(ticket)
 

@@ -1,5 +1,5 @@
-/* chat.h: what the chat thread and the dataplane's workers say to each other, and what of it a client
- * reads as numbers.
+/* chat.h: what the chat thread and the dataplane's workers say to each other, and what of it a
+ * client reads as numbers.
  *
  * Rings. Between each worker and the chat thread there are three, each with one producer and one
  * consumer:
@@ -10,14 +10,14 @@
  *   chat to worker   what is for one: MSG_PEER_SEND (whispers, answers, refusals, ChatChannel with
  *                    its history). All of it is sent before any fan-out that was pushed later, and
  *                    never waits for one that was pushed before.
- *   chat to worker,  fan-outs: one MSG_CHAT_LINE with the packet, serialised once, and behind it any
- *   lines            number of MSG_CHAT_TO with the peers that get it. The worker takes them at its
- *                    own pace (dataplane/lines.h); what stands in the ring is its queue. Full: the
- *                    chat thread keeps what did not fit, and decides what is too old to be sent.
+ *   chat to worker,  fan-outs: one MSG_CHAT_LINE with the packet, serialised once, and behind it
+ * any lines            number of MSG_CHAT_TO with the peers that get it. The worker takes them at
+ * its own pace (dataplane/lines.h); what stands in the ring is its queue. Full: the chat thread
+ * keeps what did not fit, and decides what is too old to be sent.
  *
  * So a ChatChannel that goes into the first ring before the peer stands in a list comes before the
- * channel's lines; the one that says that a peer has left is a line of its own, behind those that it
- * still got.
+ * channel's lines; the one that says that a peer has left is a line of its own, behind those that
+ * it still got.
  *
  * A worker that is sent something for a peer that is gone, or for an older one of the same slot,
  * counts it and sends nothing: whoever has left, or came again, gets nothing that was meant for the
@@ -28,9 +28,10 @@
  * what the workers' rings have first, then what control's has, then look at the packets; control
  * tells chat of a session before it tells the shard, so before the client can say anything.
  *
- * Both kinds of sending use channel 2, reliable, and yield: they take at most half of a peer's queue
- * and half of the engine's memory for queues. What does not fit is dropped for this peer and counted
- * (drop_chat_slow_peer), and the peer stays: it sees the gap in the sequence of the channel. */
+ * Both kinds of sending use channel 2, reliable, and yield: they take at most half of a peer's
+ * queue and half of the engine's memory for queues. What does not fit is dropped for this peer and
+ * counted (drop_chat_slow_peer), and the peer stays: it sees the gap in the sequence of the
+ * channel. */
 #ifndef SW_COMMON_CHAT_H
 #define SW_COMMON_CHAT_H
 
@@ -42,8 +43,8 @@
  * MSG_PAYLOAD_MAX; msg.subject: mono_ns when the line was taken from its sender, for the delay that
  * is measured. It ends the fan-out before it: the lists that follow are this line's.
  *
- * MSG_CHAT_TO: the payload is peers as uint64_t handles, all of the worker whose ring it is, at most
- * so many. Of the line before it. A peer may stand in several; it gets as many copies. */
+ * MSG_CHAT_TO: the payload is peers as uint64_t handles, all of the worker whose ring it is, at
+ * most so many. Of the line before it. A peer may stand in several; it gets as many copies. */
 #define CHAT_TO_MAX (MSG_PAYLOAD_MAX / sizeof(uint64_t))
 
 /* Which kind of channel: ChatKind of client.proto. X(id, value, name, what) */

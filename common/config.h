@@ -87,6 +87,7 @@ struct sw_config {
 		uint32_t mbufs;          /* per port and queue; 0: computed from rings and bursts */
 		uint32_t stats_period_s; /* 0: off */
 		uint32_t probes_per_s, probes_burst; /* of the node */
+		uint32_t chat_per_s;                 /* of a worker */
 		uint32_t record_cycles;              /* 0: off */
 	} dataplane;
 	struct config_port ports[CONFIG_PORTS_MAX];

@@ -85,6 +85,7 @@
 	X("dataplane.stats_period", dataplane.stats_period_s, DURATION_S, 0, 86400, "0s", "How often a line of traffic figures is logged; 0s is never.") \
 	X("dataplane.probes_per_s", dataplane.probes_per_s, INTEGER, 0, 10000000, "50000", "Probes answered per second by the node, all sources together; 0 answers none. Raise it where a traffic generator measures latency with them.") \
 	X("dataplane.probes_burst", dataplane.probes_burst, INTEGER, 1, 10000000, "50000", "Burst of the above.") \
+	X("dataplane.chat_per_s", dataplane.chat_per_s, INTEGER, 1000, 100000000, "1000000", "Most deliveries of chat lines a second, per dataplane lcore: one line to 1,000 members is 1,000. At 150 bytes each a million is 1.2 Gbit/s; a lower rate leaves more of the link to the game, and a large channel's lines take longer.") \
 	X("dataplane.record_cycles", dataplane.record_cycles, SWITCH, 0, 0, "on", "Count cycles per stage and packets per burst; costs under 2 %.") \
 	\
 	X("ports[].device", ports[0].device, TEXT, 1, CONFIG_TEXT_BYTES - 1, NULL, "DPDK name of the port: net_af_xdp0, 0000:3b:02.0.") \

@@ -38,19 +38,26 @@
 	X(PROBE_LIMITED, "drop_probe_rate", COUNTER_SUM, "probes above dataplane.probes_per_s") \
 	X(TO_CONTROL, "to_control_messages", COUNTER_SUM, "client messages handed to control") \
 	X(TO_SHARD, "to_shard_messages", COUNTER_SUM, "client messages handed to shards") \
+	X(TO_CHAT, "to_chat_messages", COUNTER_SUM, "client messages handed to chat") \
 	X(RELIABLE_HELD, "ring_full_reliable_held", COUNTER_SUM, "runs with a reliable message that were not taken, and so not acknowledged, because a ring was full: the client repeats them") \
 	X(UNRELIABLE_DROPPED, "drop_ring_full_unreliable", COUNTER_SUM, "unreliable client messages dropped because a ring was full") \
 	X(RING_SHARE, "ring_crowded_messages", COUNTER_SUM, "client messages dropped (unreliable) or not acknowledged (reliable) because a ring was more than half full and their peer had had its share of the rest") \
 	X(MESSAGE_EMPTY, "drop_message_empty", COUNTER_SUM, "client messages without a type byte") \
 	X(MESSAGE_UNKNOWN, "drop_message_unknown_range", COUNTER_SUM, "client messages whose type lies in no range") \
 	X(MESSAGE_CHAT, "drop_message_chat", COUNTER_SUM, "client chat messages: this node has no chat destination") \
-	X(MESSAGE_NO_ROUTE, "drop_message_no_route", COUNTER_SUM, "client messages for a map while the client is on none") \
+	X(MESSAGE_NO_ROUTE, "drop_message_no_route", COUNTER_SUM, "client messages for a map while the client is on none, or chat before it was on any") \
 	X(MESSAGE_OVERSIZE, "drop_message_oversize", COUNTER_SUM, "client messages larger than a ring message") \
 	X(EVENTS_PUT_OFF, "ring_full_events_put_off", COUNTER_SUM, "tries to hand on a connect, leave or route event that found the ring full; tried again") \
-	X(RING_SENDS, "ring_sends", COUNTER_SUM, "messages that control and shards asked to send") \
+	X(RING_SENDS, "ring_sends", COUNTER_SUM, "messages that control, shards and chat asked to send") \
 	X(SEND_STALE, "drop_send_stale", COUNTER_SUM, "sends and disconnects for a peer that is gone") \
 	X(SEND_INVALID, "drop_send_invalid", COUNTER_SUM, "sends on a channel the client does not have, empty, or too large") \
 	X(SEND_NO_MEMORY, "drop_send_no_memory", COUNTER_SUM, "sends dropped because the peer's queue or the engine's memory is full") \
+	X(CHAT_LINES, "chat_lines", COUNTER_SUM, "fan-outs begun: packets of chat for many") \
+	X(CHAT_DELIVERIES, "chat_deliveries", COUNTER_SUM, "of them: copies queued to peers") \
+	X(CHAT_STALE, "drop_chat_stale", COUNTER_SUM, "chat for a peer that is gone, or that has another session by now") \
+	X(CHAT_SLOW, "drop_chat_slow_peer", COUNTER_SUM, "chat that a peer missed because half of its queue was taken: it takes less than it is sent") \
+	X(CHAT_MEMORY, "drop_chat_memory", COUNTER_SUM, "chat dropped because half of the memory behind queues was taken for longer than a delivery waits: raise enet.pool") \
+	X(CHAT_INVALID, "drop_chat_invalid", COUNTER_SUM, "chat for a client that has no channel 2, or too large for it") \
 	X(ROUTES_SET, "routes_set", COUNTER_SUM, "routes set by shards") \
 	X(ROUTES_STALE, "routes_stale", COUNTER_SUM, "routes asked for a peer that was gone; answered with its leave") \
 	X(RING_UNKNOWN, "drop_ring_unknown", COUNTER_SUM, "ring messages of a type or size that the dataplane does not take: our own bug") \

@@ -21,6 +21,9 @@
  * the same places of one. */
 #define TIMED_EVERY 17u
 
+/* Rings that one peer puts into: share[] of struct route_peer. */
+enum { OF_CONTROL, OF_SHARD, OF_CHAT, RINGS_OF_A_PEER };
+
 struct share {
 	uint16_t epoch, slots; /* of the ring's crowd; slots pushed in it */
 };
@@ -30,7 +33,8 @@ struct route_peer {
 	uint32_t to;   /* shard + 1 */
 	bool leaving;  /* owes its leave to one of the two below, or both */
 	bool control_told, shard_told;
-	struct share share[2]; /* of control's ring, of its shard's */
+	bool known;                          /* it has been on a map */
+	struct share share[RINGS_OF_A_PEER]; /* of control's ring, of its shard's, of chat's */
 };
 
 struct crowd {          /* of one ring */
@@ -50,8 +54,11 @@ struct owed {
 struct place {
 	struct msg_ring *ring; /* NULL: dropped */
 	enum dp_counter counter;
-	uint32_t number; /* 0 control, shard + 1: for counting what a run needs */
+	uint32_t number; /* 0 control, shard + 1, CHAT_NUMBER: for counting what a run needs */
 };
+
+#define CHAT_NUMBER (CONFIG_LCORES_MAX + 1u)
+#define NUMBERS     (CHAT_NUMBER + 1u)
 
 struct dp_route {
 	uint32_t owner, peers_max;
@@ -61,8 +68,8 @@ struct dp_route {
 	uint32_t untimed;         /* packets since the last that carried it */
 	uint32_t owed_count;
 	struct owed owed[OWED_MAX];
-	uint32_t need[CONFIG_LCORES_MAX + 1];      /* slots of the run at hand, per place number */
-	struct crowd crowd[CONFIG_LCORES_MAX + 1]; /* per place number */
+	uint32_t need[NUMBERS];      /* slots of the run at hand, per place number */
+	struct crowd crowd[NUMBERS]; /* per place number */
 	struct msg_buffer message;
 	struct route_peer peers[];
 };
@@ -80,12 +87,27 @@ static void count_full(struct dp_route *route, enum dp_counter counter)
 
 static struct msg_ring *ring_of(const struct dp_route *route, uint32_t number)
 {
+	if (number == CHAT_NUMBER)
+		return route->links.to_chat;
 	return number ? route->links.to_shard[number - 1] : route->links.to_control;
+}
+
+static struct share *share_of(struct route_peer *entry, uint32_t number)
+{
+	return &entry->share[number == CHAT_NUMBER ? OF_CHAT : number ? OF_SHARD : OF_CONTROL];
+}
+
+/* The numbers in use, one after the other: control, shards, chat. */
+static uint32_t number_after(const struct dp_route *route, uint32_t number)
+{
+	if (number == route->links.shards && route->links.to_chat)
+		return CHAT_NUMBER;
+	return number < route->links.shards ? number + 1 : NUMBERS;
 }
 
 size_t dp_route_bytes(uint32_t peers_max)
 {
-	/* 24 bytes a peer: handle, route, what it was told, its share of crowded rings. */
+	/* 32 bytes a peer: handle, route, what it was told, its share of crowded rings. */
 	return sizeof(struct dp_route) + peers_max * sizeof(struct route_peer);
 }
 
@@ -101,7 +123,7 @@ struct dp_route *dp_route_new(uint32_t owner, uint32_t peers_max, const struct d
 	route->peers_max = peers_max;
 	route->links = *links;
 	route->counters = counters;
-	for (uint32_t number = 0; number <= links->shards; number++) {
+	for (uint32_t number = 0; number < NUMBERS; number = number_after(route, number)) {
 		struct crowd *crowd = &route->crowd[number];
 
 		crowd->room = msg_ring_room(ring_of(route, number)); /* all of it */
@@ -155,11 +177,16 @@ static struct place place_of(const struct dp_route *route, const struct sw_enet_
 	type = message->payload[0];
 	if (type >= SW_CONTROL_FIRST && type <= SW_CONTROL_LAST)
 		return (struct place){route->links.to_control, DP_C_TO_CONTROL, 0};
-	if (type >= SW_CHAT_FIRST && type <= SW_CHAT_LAST)
-		return dropped(DP_C_MESSAGE_CHAT);
-	if (type < SW_SIMULATION_FIRST || type > SW_SIMULATION_LAST)
+	if (type < SW_SIMULATION_FIRST || type > SW_CHAT_LAST)
 		return dropped(DP_C_MESSAGE_UNKNOWN);
 	entry = find(route, message->peer);
+	if (type >= SW_CHAT_FIRST) {
+		if (!route->links.to_chat)
+			return dropped(DP_C_MESSAGE_CHAT);
+		if (!entry || !entry->known)
+			return dropped(DP_C_MESSAGE_NO_ROUTE);
+		return (struct place){route->links.to_chat, DP_C_TO_CHAT, CHAT_NUMBER};
+	}
 	if (!entry || !entry->to)
 		return dropped(DP_C_MESSAGE_NO_ROUTE);
 	return (struct place){route->links.to_shard[entry->to - 1], DP_C_TO_SHARD, entry->to};
@@ -169,7 +196,7 @@ static struct place place_of(const struct dp_route *route, const struct sw_enet_
 static bool shares(const struct dp_route *route, uint64_t peer, uint32_t number, uint32_t slots)
 {
 	const struct crowd *crowd = &route->crowd[number];
-	const struct route_peer *entry;
+	struct route_peer *entry;
 	const struct share *share;
 
 	if (crowd->room >= crowd->half)
@@ -177,7 +204,7 @@ static bool shares(const struct dp_route *route, uint64_t peer, uint32_t number,
 	entry = find(route, peer);
 	if (!entry)
 		return true;
-	share = &entry->share[number != 0];
+	share = share_of(entry, number);
 	return share->epoch != crowd->epoch || !share->slots || share->slots + slots <= SHARE_SLOTS;
 }
 
@@ -195,7 +222,7 @@ static void pushed(struct dp_route *route, uint64_t peer, uint32_t number, uint3
 	entry = find(route, peer);
 	if (!entry)
 		return;
-	share = &entry->share[number != 0];
+	share = share_of(entry, number);
 	if (share->epoch != crowd->epoch)
 		*share = (struct share){.epoch = crowd->epoch};
 	slots += share->slots;
@@ -387,8 +414,9 @@ bool dp_route_set(struct dp_route *route, uint32_t from_shard, uint64_t peer, ui
 	if (unheld)
 		return true;
 	if (entry->to != to)
-		entry->share[1] = (struct share){0}; /* of another ring */
+		entry->share[OF_SHARD] = (struct share){0}; /* of another ring */
 	entry->to = to;
+	entry->known |= to != 0;
 	count(route, DP_C_ROUTES_SET);
 	return true;
 }
@@ -397,7 +425,7 @@ void dp_route_service(struct dp_route *route)
 {
 	uint32_t kept = 0;
 
-	for (uint32_t number = 0; number <= route->links.shards; number++) {
+	for (uint32_t number = 0; number < NUMBERS; number = number_after(route, number)) {
 		struct crowd *crowd = &route->crowd[number];
 
 		if (!crowd->pushed)

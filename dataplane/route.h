@@ -1,5 +1,6 @@
 /* route.h: where a client's messages go. The first byte's range names control, simulation or chat
- * (proto/message_types.h); a simulation message goes to the shard that has the peer's route.
+ * (proto/message_types.h); a simulation message goes to the shard that has the peer's route, one of
+ * chat to the chat thread, once the peer has been on a map.
  *
  * A route is changed by shards alone (MSG_PEER_ROUTE); the shard that loses it gets MSG_ROUTE_END
  * behind the last message of the peer. A run of messages is handed over whole or not at all (R4).
@@ -24,6 +25,7 @@ struct dp_links {
 	struct msg_ring *to_control, *from_control;
 	uint32_t shards;
 	struct msg_ring *to_shard[CONFIG_LCORES_MAX], *from_shard[CONFIG_LCORES_MAX];
+	struct msg_ring *to_chat, *from_chat, *lines; /* common/chat.h; all NULL: no chat here */
 	struct msg_ring *log;
 };
 

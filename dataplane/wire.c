@@ -717,6 +717,14 @@ void dp_wire_turn_end(struct dp_wire *wire, bool worked)
 	dp_cycles_end(&wire->cycles, worked);
 }
 
+bool dp_wire_behind(const struct dp_wire *wire)
+{
+	for (uint32_t q = 0; q < wire->queue_count; q++)
+		if (wire->queue[q].pending)
+			return true;
+	return sw_enet_behind(wire->engine);
+}
+
 uint64_t dp_wire_next_ns(const struct dp_wire *wire)
 {
 	uint64_t next_ms = sw_enet_next_ms(wire->engine);

@@ -59,6 +59,9 @@ uint32_t dp_wire_receive(struct dp_wire *wire, uint64_t now_ns);
 /* The engine's timers and what waits to be sent, then every transmit queue. Returns frames sent. */
 uint32_t dp_wire_send(struct dp_wire *wire, uint64_t now_ns);
 
+/* Whether frames wait that the port has not taken, or the last turn found no buffer for some. */
+bool dp_wire_behind(const struct dp_wire *wire);
+
 /* Around a turn, for the account of cycles (cycles.h): what comes before dp_wire_receive is the
  * ring stage. worked: whether the turn found any. */
 void dp_wire_turn_begin(struct dp_wire *wire);

@@ -10,8 +10,10 @@
 #include "common/msg.h"
 #include "common/tables.h"
 #include "dataplane/counters.h"
+#include "dataplane/lines.h"
 #include "dataplane/wire.h"
 #include "dataplane/worker.h"
+#include "proto/message_types.h"
 
 /* Slots taken from a ring at once: twice the largest message. In a turn so many times that, while
  * the ring goes on giving that much: what a shard on this lcore makes of updates in one slice must
@@ -39,7 +41,10 @@ struct dp_worker {
 	struct dp_route *route;
 	struct sw_enet *engine;
 	uint32_t shards;
-	struct drain *drain; /* [1 + shards]: control, then shards */
+	struct drain *drain;    /* [2 + shards]: control, then shards, then chat */
+	struct dp_lines *lines; /* NULL: no chat on this node */
+	uint32_t burst;
+	bool ticking, full; /* a shard on this lcore; the last receive burst */
 	struct counter_set sets[DP_WORKER_COUNTER_SETS];
 
 	/* A question of another thread about one peer: asker writes index and ASKED, worker writes
@@ -54,6 +59,21 @@ struct dp_worker {
 static void count(struct dp_worker *worker, enum dp_counter counter)
 {
 	counter_add(&worker->counters[counter], 1);
+}
+
+/* What chat has for one: it gives way as a line does (lines.h), but waits for nothing. */
+static void send_chat(struct dp_worker *worker, const struct msg *message)
+{
+	int ret = sw_enet_send(worker->engine, message->peer, SW_CHANNEL_CHAT,
+		SW_ENET_RELIABLE | SW_ENET_YIELDS, msg_payload(message), message->payload_bytes);
+
+	count(worker, DP_C_RING_SENDS);
+	if (ret == -ESTALE)
+		count(worker, DP_C_CHAT_STALE);
+	else if (ret == -EINVAL)
+		count(worker, DP_C_CHAT_INVALID);
+	else if (ret)
+		count(worker, ret == -EAGAIN ? DP_C_CHAT_MEMORY : DP_C_CHAT_SLOW);
 }
 
 static void send(struct dp_worker *worker, const struct msg *message)
@@ -110,9 +130,16 @@ static bool take(struct dp_worker *worker, uint32_t from, const struct msg *mess
 {
 	struct msg_peer_route body;
 
+	if (from > worker->shards && message->type != MSG_PEER_SEND) {
+		count(worker, DP_C_RING_UNKNOWN);
+		return true;
+	}
 	switch (message->type) {
 	case MSG_PEER_SEND:
-		send(worker, message);
+		if (from > worker->shards)
+			send_chat(worker, message);
+		else
+			send(worker, message);
 		return true;
 	case MSG_PEER_DISCONNECT:
 		disconnect(worker, message);
@@ -138,13 +165,13 @@ static void fetch_ahead(const struct dp_worker *worker, struct drain *d)
 {
 	for (; d->ahead < DRAIN_AHEAD; d->ahead++) {
 		const struct msg *message =
-			d->fetched < d->filled
-				? &d->slot[d->fetched]
-				: msg_ring_peek(d->ring, d->fetched - d->filled);
+			d->fetched < d->filled ? &d->slot[d->fetched]
+					       : msg_ring_peek(d->ring, d->fetched - d->filled);
 
 		if (!message)
 			return;
-		DCHECK(message->slots >= 1 && message->slots <= MSG_SLOTS_MAX); /* one begins here */
+		DCHECK(message->slots >= 1 &&
+			message->slots <= MSG_SLOTS_MAX); /* one begins here */
 		if (message->type == MSG_PEER_SEND)
 			dp_wire_prefetch(worker->wire, message->peer);
 		d->fetched += message->slots;
@@ -196,14 +223,40 @@ static bool drain(struct dp_worker *worker, uint32_t from)
 	return any;
 }
 
+static enum dp_lines_pace pace(const struct dp_worker *worker, const struct drain *direct)
+{
+	/* what is for one goes first, all of it */
+	if (direct->at < direct->filled || msg_ring_used(direct->ring) ||
+		dp_wire_behind(worker->wire))
+		return DP_LINES_HELD;
+	if (worker->ticking)
+		return DP_LINES_TICKING;
+	return worker->full ? DP_LINES_BUSY : DP_LINES_FREE;
+}
+
+static bool chat(struct dp_worker *worker, uint64_t now_ns)
+{
+	uint32_t from = worker->shards + 1;
+	bool work;
+
+	dp_lines_take(worker->lines);
+	work = drain(worker, from);
+	return dp_lines_send(worker->lines, now_ns, pace(worker, &worker->drain[from])) || work;
+}
+
 bool dp_worker_step(struct dp_worker *worker, uint64_t now_ns)
 {
+	uint32_t received;
 	bool work = false;
 
 	dp_wire_turn_begin(worker->wire);
 	for (uint32_t from = 0; from <= worker->shards; from++)
 		work |= drain(worker, from);
-	work |= dp_wire_receive(worker->wire, now_ns) > 0;
+	if (worker->lines)
+		work |= chat(worker, now_ns);
+	received = dp_wire_receive(worker->wire, now_ns);
+	worker->full = received >= worker->burst;
+	work |= received > 0;
 	dp_route_service(worker->route);
 	work |= dp_wire_send(worker->wire, now_ns) > 0;
 	answer_query(worker);
@@ -212,6 +265,11 @@ bool dp_worker_step(struct dp_worker *worker, uint64_t now_ns)
 		count(worker, DP_C_POLLS_BUSY);
 	dp_wire_turn_end(worker->wire, work);
 	return work;
+}
+
+void dp_worker_ticking(struct dp_worker *worker, bool ticking)
+{
+	worker->ticking = ticking;
 }
 
 uint64_t dp_worker_next_ns(const struct dp_worker *worker)
@@ -237,8 +295,16 @@ const struct counter_set *dp_worker_counters(const struct dp_worker *worker)
 void dp_worker_histograms(
 	const struct dp_worker *worker, struct histogram_ref out[DP_WORKER_HISTOGRAMS])
 {
-	_Static_assert(DP_WORKER_HISTOGRAMS == DP_WIRE_HISTOGRAMS, "the wire's are all");
+	static const struct histogram none;
+
+	_Static_assert(DP_WORKER_HISTOGRAMS == DP_WIRE_HISTOGRAMS + 1, "the wire's, and one");
 	dp_wire_histograms(worker->wire, worker->index, out);
+	out[DP_WIRE_HISTOGRAMS] = (struct histogram_ref){.group = "dataplane",
+		.name = "chat_delay",
+		.help = "how long chat lines took from their sender until all peers of a list had "
+			"them queued",
+		.index = worker->index,
+		.histogram = worker->lines ? dp_lines_delay(worker->lines) : &none};
 }
 
 int dp_worker_peer_info(
@@ -282,6 +348,8 @@ static bool rings_are_large_enough(const struct sw_config *config, const struct 
 	for (uint32_t s = 0; s < links->shards; s++)
 		if (msg_ring_room(links->to_shard[s]) < room)
 			room = msg_ring_room(links->to_shard[s]);
+	if (links->to_chat && msg_ring_room(links->to_chat) < room)
+		room = msg_ring_room(links->to_chat);
 	if (config->enet.packet_bytes_max > MSG_PAYLOAD_MAX) {
 		fprintf(stderr,
 			"dataplane: enet.packet_max %u is more than a ring message carries, %u\n",
@@ -304,8 +372,9 @@ size_t dp_worker_bytes(const struct sw_config *config)
 
 	sum += sizeof(struct dp_worker);
 	sum += dp_wire_bytes(config); /* engine, ways back, transmit queues */
-	sum += tables_bytes(dp_route_bytes(config->enet.peers_max)); /* each peer's route */
-	sum += (1 + config->simulation.lcore_count) * sizeof(struct drain); /* messages at hand */
+	sum += tables_bytes(dp_route_bytes(config->enet.peers_max));        /* each peer's route */
+	sum += (2 + config->simulation.lcore_count) * sizeof(struct drain); /* messages at hand */
+	sum += dp_lines_bytes();                                            /* and lists of peers */
 	return sum;
 }
 
@@ -318,7 +387,7 @@ struct dp_worker *dp_worker_new(const struct sw_config *config, uint32_t index,
 		.deliver_each = dp_route_deliver_each,
 		.connected = dp_route_connected,
 		.disconnected = dp_route_disconnected};
-	size_t drain_bytes = (1 + links->shards) * sizeof(struct drain);
+	size_t drain_bytes = (2 + links->shards) * sizeof(struct drain);
 
 	CHECK(links->shards <= CONFIG_LCORES_MAX);
 	if (!rings_are_large_enough(config, links))
@@ -337,6 +406,8 @@ struct dp_worker *dp_worker_new(const struct sw_config *config, uint32_t index,
 	worker->drain[0].ring = links->from_control;
 	for (uint32_t s = 0; s < links->shards; s++)
 		worker->drain[1 + s].ring = links->from_shard[s];
+	worker->drain[1 + links->shards].ring = links->from_chat;
+	worker->burst = config->dataplane.burst;
 	sink.ctx = worker->route;
 	worker->wire = dp_wire_new(config, index, ports, port_count, &sink, worker->counters, key,
 		links->handoff, links->node, mono_ns());
@@ -346,6 +417,12 @@ struct dp_worker *dp_worker_new(const struct sw_config *config, uint32_t index,
 	}
 	worker->engine = dp_wire_engine(worker->wire);
 	dp_route_time(worker->route, dp_wire_received(worker->wire));
+	if (links->lines) {
+		worker->lines = dp_lines_new(links->lines, worker->engine,
+			config->dataplane.chat_per_s, worker->counters);
+		if (!worker->lines)
+			goto no_memory;
+	}
 	worker->sets[0] = (struct counter_set){.group = "dataplane",
 		.index = index,
 		.count = DP_COUNTER_COUNT,
@@ -368,6 +445,7 @@ void dp_worker_free(struct dp_worker *worker)
 {
 	if (!worker)
 		return;
+	dp_lines_free(worker->lines);
 	dp_wire_free(worker->wire);
 	dp_route_free(worker->route);
 	free(worker->drain);

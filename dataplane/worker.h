@@ -33,6 +33,10 @@ void dp_worker_free(struct dp_worker *worker);
  * logs or blocks. */
 bool dp_worker_step(struct dp_worker *worker, uint64_t now_ns);
 
+/* The worker's thread. Whether a shard on the same lcore is in the middle of a tick: chat lines then
+ * take little of the turns that follow (lines.h). */
+void dp_worker_ticking(struct dp_worker *worker, bool ticking);
+
 /* The worker's thread. When it has something to do without input, for dp_idle_wait; UINT64_MAX:
  * never. */
 uint64_t dp_worker_next_ns(const struct dp_worker *worker);
@@ -49,8 +53,8 @@ uint32_t dp_worker_peers(const struct dp_worker *worker);
 #define DP_WORKER_COUNTER_SETS 2u
 const struct counter_set *dp_worker_counters(const struct dp_worker *worker);
 
-/* Any thread. Frames per burst, as dp_wire_histograms. */
-#define DP_WORKER_HISTOGRAMS 2u
+/* Any thread. Frames per burst, as dp_wire_histograms, and how long chat lines took. */
+#define DP_WORKER_HISTOGRAMS 3u
 void dp_worker_histograms(
 	const struct dp_worker *worker, struct histogram_ref out[DP_WORKER_HISTOGRAMS]);
 

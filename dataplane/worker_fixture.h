@@ -40,8 +40,9 @@ struct client {
 
 static const uint8_t key[16] = "worker_test key";
 
-/* address6: "" for none. */
-static inline void world_make6(struct world *world, const char *name, const char *address6)
+/* address6: "" for none. chat: with its three rings. */
+static inline void world_make_with(
+	struct world *world, const char *name, const char *address6, bool chat)
 {
 	FILE *log = fopen("/dev/null", "w");
 
@@ -63,14 +64,25 @@ static inline void world_make6(struct world *world, const char *name, const char
 		world->links.to_shard[s] = msg_ring_new("to_shard", RING_SLOTS);
 		world->links.from_shard[s] = msg_ring_new("from_shard", RING_SLOTS);
 	}
+	if (chat) {
+		world->config.dataplane.chat_per_s = 1000000;
+		world->links.to_chat = msg_ring_new("to_chat", RING_SLOTS);
+		world->links.from_chat = msg_ring_new("from_chat", RING_SLOTS);
+		world->links.lines = msg_ring_new("lines", RING_SLOTS);
+	}
 	world->worker = dp_worker_new(&world->config, 0, &world->port, 1, &world->links, key);
 	assert_non_null(world->worker);
 	world->now_ns = mono_ns() + NS_PER_MS;
 }
 
+static inline void world_make6(struct world *world, const char *name, const char *address6)
+{
+	world_make_with(world, name, address6, false);
+}
+
 static inline void world_make(struct world *world, const char *name)
 {
-	world_make6(world, name, "");
+	world_make_with(world, name, "", false);
 }
 
 static inline void world_free(struct world *world)
@@ -86,6 +98,11 @@ static inline void world_free(struct world *world)
 	for (uint32_t s = 0; s < SHARDS; s++) {
 		msg_ring_free(world->links.to_shard[s]);
 		msg_ring_free(world->links.from_shard[s]);
+	}
+	if (world->links.to_chat) {
+		msg_ring_free(world->links.to_chat);
+		msg_ring_free(world->links.from_chat);
+		msg_ring_free(world->links.lines);
 	}
 	ring_port_free(&world->wire);
 }

@@ -25,6 +25,8 @@ int lcore_run(void *arg)
 		uint64_t now_ns = mono_ns();
 		bool worked = false;
 
+		if (core->worker && core->shard)
+			dp_worker_ticking(core->worker, sim_shard_next_ns(core->shard) <= now_ns);
 		if (core->worker)
 			worked |= dp_worker_step(core->worker, now_ns);
 		if (core->shard)
