@@ -111,6 +111,9 @@ class Client:
             self.fault("Admitted, and nothing to come again with")
         self.admitted = got
 
+    def on_Redirect(self, got):
+        self.fault(f"sent elsewhere, though this is the only node: {got}")
+
     def on_Refused(self, got):
         self.refused = got
 
