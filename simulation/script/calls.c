@@ -20,11 +20,11 @@ const struct script_field_row script_field_rows[] = {
 };
 
 const struct script_handler_row script_handler_rows[] = {
-#define X(class, name, context, parameters, meaning)                                               \
-	{#class, name, SCRIPT_CONTEXT_##context, parameters, meaning},
+#define X(id, class, name, context, with, parameters, meaning)                                     \
+	{#class, name, SCRIPT_CONTEXT_##context, with, parameters, meaning},
 	SCRIPT_HANDLERS(X)
 #undef X
-		{NULL, NULL, SCRIPT_CONTEXT_LOAD, NULL, NULL},
+		{NULL, NULL, SCRIPT_CONTEXT_LOAD, NULL, NULL, NULL},
 };
 
 static const char *const context_names[] = {

@@ -1,5 +1,5 @@
-/* Handlers: each runs on a Lua thread of its own, so that it may wait or be suspended. The thread is
- * the engine's; content has no coroutines. */
+/* Handlers: each runs on a Lua thread of its own, so that it may wait or be suspended. The thread
+ * is the engine's; content has no coroutines. */
 #include "simulation/script/vm.h"
 
 #include "common/check.h"
@@ -61,17 +61,61 @@ static int ended(lua_State *state, int status, lua_KContext context)
 	return 0;
 }
 
+static void push_value(lua_State *state, const struct script_value *value)
+{
+	if (value->type == LUA_TNIL)
+		lua_pushnil(state);
+	else if (value->type == LUA_TBOOLEAN)
+		lua_pushboolean(state, value->integer != 0);
+	else if (value->type == LUA_TSTRING)
+		lua_pushlstring(state, value->text, value->bytes);
+	else if (value->is_integer)
+		lua_pushinteger(state, value->integer);
+	else
+		lua_pushnumber(state, value->number);
+}
+
+/* What the handler is called with: script_handler_row.with. */
+static void push_argument(lua_State *state, struct script_vm *vm, char with)
+{
+	const struct script_event *event = &vm->job->event;
+
+	switch (with) {
+	case 'o':
+		lua_rawgeti(state, LUA_REGISTRYINDEX, vm->npcs[vm->running_npc].object_ref);
+		break;
+	case 'm':
+		script_push_actor(state, event->monster, UINT32_MAX);
+		break;
+	case 'p':
+		script_push_actor(state, event->player, UINT32_MAX);
+		break;
+	case 'i':
+		lua_pushinteger(state, event->number);
+		break;
+	case 'b':
+		lua_pushboolean(state, event->number != 0);
+		break;
+	case 's':
+		lua_pushstring(state, event->name);
+		break;
+	default:
+		push_value(state, &vm->job->value);
+	}
+}
+
 /* The first function of a job's thread: what it pushes may need memory that is not there. */
 static int begin(lua_State *state)
 {
 	struct script_vm *vm = script_vm_of(state);
-	int handler_ref = (int)lua_tointeger(state, 1);
+	int handler_ref = (int)lua_tointeger(state, 1), count = 0;
 
 	lua_rawgeti(state, LUA_REGISTRYINDEX, handler_ref);
-	lua_rawgeti(state, LUA_REGISTRYINDEX, vm->npcs[vm->running_npc].object_ref);
-	if (vm->running_player != HANDLE_NONE)
-		script_push_actor(state, vm->running_player, UINT32_MAX);
-	lua_callk(state, lua_gettop(state) - 2, 0, 0, ended);
+	for (const char *with = script_handler_rows[vm->job->event.handler].with; *with; with++) {
+		push_argument(state, vm, *with);
+		count++;
+	}
+	lua_callk(state, count, 0, 0, ended);
 	return 0;
 }
 
@@ -122,8 +166,8 @@ static void keep(struct script_vm *vm, struct script_job *job)
 	if (job->committed || !job->change_count)
 		return;
 	counter_add(&vm->values[SCRIPT_COUNT_KEEPS], 1);
-	kept = vm->ops->keep(vm->ctx, vm->npcs[job->npc_index].actor, job->player, job->change,
-		job->change_count, 0);
+	kept = vm->ops->keep(vm->ctx, script_npc_actor(vm, job->npc_index), job->player,
+		job->change, job->change_count, 0);
 	counter_add(&vm->values[SCRIPT_COUNT_KEEPS_REFUSED],
 		kept != SCRIPT_KEPT_OK && kept != SCRIPT_KEPT_PENDING);
 }
@@ -139,7 +183,8 @@ static void count(struct script_vm *vm, const struct script_job *job, enum scrip
 	bool well = result == SCRIPT_OK || result == SCRIPT_WAITING || result == SCRIPT_SUSPENDED;
 
 	counter_add(&vm->values[SCRIPT_COUNT_CALLS_OK + (unsigned)result], 1);
-	counter_add(&vm->npcs[job->npc_index].of[job->context].failed, !well);
+	if (job->npc_index < vm->npc_count)
+		counter_add(&vm->npcs[job->npc_index].of[job->context].failed, !well);
 	counter_put(&vm->values[SCRIPT_COUNT_MEMORY_BYTES], vm->arena.used_bytes);
 	counter_put(&vm->values[SCRIPT_COUNT_MEMORY_PEAK_BYTES], vm->arena.peak_bytes);
 }
@@ -148,8 +193,8 @@ static void count(struct script_vm *vm, const struct script_job *job, enum scrip
 static enum script_result go(struct script_vm *vm, struct script_job *job, int arguments)
 {
 	enum script_context context = (enum script_context)job->context;
-	uint64_t left_us = vm->config.limit_us[context] -
-			   (uint64_t)job->slices * vm->config.slice_us;
+	uint64_t left_us =
+		vm->config.limit_us[context] - (uint64_t)job->slices * vm->config.slice_us;
 	enum script_result result;
 	int status, results = 0;
 
@@ -198,22 +243,22 @@ static enum script_result go(struct script_vm *vm, struct script_job *job, int a
 	return result;
 }
 
-enum script_result script_job_start(struct script_vm *vm, enum script_context context,
-	uint32_t npc_index, int handler_ref, uint64_t player)
+static enum script_result start(struct script_vm *vm, uint32_t npc_index, int handler_ref,
+	const struct script_event *event, const struct script_value *value)
 {
 	enum script_result why;
-	struct script_job *job;
+	struct script_job *job = take(vm, &why);
 
-	if (handler_ref == LUA_NOREF || vm->npcs[npc_index].actor == HANDLE_NONE)
-		return SCRIPT_NO_HANDLER;
-	job = take(vm, &why);
 	if (!job) {
 		counter_add(&vm->values[SCRIPT_COUNT_CALLS_OK + (unsigned)why], 1);
 		return why;
 	}
-	counter_add(&vm->npcs[npc_index].of[context].calls, 1);
-	job->context = (uint8_t)context;
-	job->player = player;
+	job->context = (uint8_t)script_handler_rows[event->handler].context;
+	if (npc_index < vm->npc_count)
+		counter_add(&vm->npcs[npc_index].of[job->context].calls, 1);
+	job->event = *event;
+	job->value = value ? *value : (struct script_value){.type = LUA_TNIL};
+	job->player = event->player;
 	job->npc_index = npc_index;
 	job->generation = job->generation % (UINT32_MAX >> PLACE_BITS) + 1;
 	job->committed = false;
@@ -224,6 +269,22 @@ enum script_result script_job_start(struct script_vm *vm, enum script_context co
 	lua_pushcfunction(job->thread, begin);
 	lua_pushinteger(job->thread, handler_ref);
 	return go(vm, job, 1);
+}
+
+enum script_result script_job_start(struct script_vm *vm, uint32_t handler, uint32_t npc_index,
+	int handler_ref, uint64_t player)
+{
+	const struct script_event event = {.handler = handler, .player = player};
+
+	if (handler_ref == LUA_NOREF || vm->npcs[npc_index].actor == HANDLE_NONE)
+		return SCRIPT_NO_HANDLER;
+	return start(vm, npc_index, handler_ref, &event, NULL);
+}
+
+enum script_result script_job_event(struct script_vm *vm, int handler_ref,
+	const struct script_event *event, const struct script_value *value)
+{
+	return start(vm, UINT32_MAX, handler_ref, event, value);
 }
 
 enum script_result script_vm_resume(
@@ -237,8 +298,7 @@ enum script_result script_vm_resume(
 	return go(vm, job, 0);
 }
 
-bool script_vm_go_on(
-	struct script_vm *vm, struct script_gone_on *out, enum script_result *result)
+bool script_vm_go_on(struct script_vm *vm, struct script_gone_on *out, enum script_result *result)
 {
 	struct script_job *job;
 

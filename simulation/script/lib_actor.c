@@ -21,14 +21,18 @@ enum actor_field {
 	FIELD_KIND,
 	FIELD_ALIVE,
 	FIELD_LEVEL,
-	FIELD_GOLD
+	FIELD_GOLD,
+	FIELD_HEALTH,
+	FIELD_HEALTH_MAX,
+	FIELD_STORAGE
 };
 
 static const struct {
 	const char *name;
 	enum actor_field field;
 } fields[] = {{"name", FIELD_NAME}, {"x", FIELD_X}, {"y", FIELD_Y}, {"kind", FIELD_KIND},
-	{"alive", FIELD_ALIVE}, {"level", FIELD_LEVEL}, {"gold", FIELD_GOLD}};
+	{"alive", FIELD_ALIVE}, {"level", FIELD_LEVEL}, {"gold", FIELD_GOLD},
+	{"health", FIELD_HEALTH}, {"health_max", FIELD_HEALTH_MAX}, {"storage", FIELD_STORAGE}};
 
 /* No other userdata exists in a sandbox. */
 static struct actor_object *object(lua_State *state, int index)
@@ -74,6 +78,11 @@ static int push_field(lua_State *state, const struct actor_object *o, enum actor
 		lua_pushboolean(state, look(vm, o, &actor));
 		return 1;
 	}
+	if (field == FIELD_STORAGE) {
+		if (o->npc_index == UINT32_MAX || lua_getiuservalue(state, 1, 2) != LUA_TTABLE)
+			lua_pushnil(state);
+		return 1;
+	}
 	look_or_fail(state, vm, o, &actor, lua_tostring(state, 2));
 	switch (field) {
 	case FIELD_NAME:
@@ -91,6 +100,14 @@ static int push_field(lua_State *state, const struct actor_object *o, enum actor
 			lua_pushnil(state);
 		else
 			lua_pushinteger(state, field == FIELD_LEVEL ? actor.level : actor.gold);
+		break;
+	case FIELD_HEALTH:
+	case FIELD_HEALTH_MAX:
+		if (!actor.has_body)
+			lua_pushnil(state);
+		else
+			lua_pushinteger(state,
+				field == FIELD_HEALTH ? actor.health : actor.health_max);
 		break;
 	default:
 		lua_pushstring(state, kinds[(unsigned)actor.kind < 4 ? actor.kind : 0]);
@@ -164,7 +181,8 @@ static int actor_tostring(lua_State *state)
 	if (npc)
 		lua_pushfstring(state, "npc %s", npc->name);
 	else if (look(vm, o, &actor))
-		lua_pushfstring(state, "player %s", actor.name);
+		lua_pushfstring(state, "%s %s",
+			actor.kind == SCRIPT_ACTOR_MONSTER ? "monster" : "player", actor.name);
 	else
 		lua_pushliteral(state, "actor (gone)");
 	return 1;
@@ -209,7 +227,7 @@ uint64_t script_check_clicker(lua_State *state, struct script_vm *vm, int index,
 	const struct actor_object *o = object(state, index);
 
 	if (o->npc_index != UINT32_MAX || o->actor == HANDLE_NONE || o->actor != vm->running_player)
-		luaL_error(state, "%s: only of the player who clicked", call);
+		luaL_error(state, "%s: only of the player whom the handler is called for", call);
 	return o->actor;
 }
 
@@ -244,20 +262,50 @@ bool script_is_text(const char *text, size_t bytes)
 	return true;
 }
 
+const char *script_check_text(lua_State *state, int index, size_t *bytes)
+{
+	const char *text = luaL_checklstring(state, index, bytes);
+
+	luaL_argcheck(state, *bytes >= 1 && *bytes <= SCRIPT_SAY_BYTES, index,
+		*bytes ? "text over 512 bytes" : "text is empty");
+	_Static_assert(SCRIPT_SAY_BYTES == 512, "the message above names it");
+	luaL_argcheck(state, script_is_text(text, *bytes), index,
+		"text is not UTF-8, or has a control character");
+	return text;
+}
+
+uint64_t script_check_player(lua_State *state, struct script_vm *vm, int index)
+{
+	const struct actor_object *o = object(state, index);
+
+	(void)vm;
+	luaL_argexpected(state, o->npc_index == UINT32_MAX, index, "player");
+	return o->actor;
+}
+
+static int actor_shout(lua_State *state)
+{
+	struct script_vm *vm = script_check_call(state, SCRIPT_CALL_SHOUT);
+	struct actor_object *o = object(state, 1);
+	uint32_t heard;
+	size_t bytes;
+	const char *text = script_check_text(state, 2, &bytes);
+
+	heard = vm->ops->shout(vm->ctx, handle_of(vm, o), text, (uint32_t)bytes);
+	counter_add(&vm->values[SCRIPT_COUNT_SHOUTS], heard);
+	lua_pushinteger(state, heard);
+	return 1;
+}
+
 static int npc_say(lua_State *state)
 {
 	struct script_vm *vm = script_check_call(state, SCRIPT_CALL_SAY);
 	uint64_t npc = self_npc(state, vm, "say");
 	struct actor_object *to = object(state, 2);
 	size_t bytes;
-	const char *text = luaL_checklstring(state, 3, &bytes);
+	const char *text = script_check_text(state, 3, &bytes);
 	bool said;
 
-	luaL_argcheck(state, bytes >= 1 && bytes <= SCRIPT_SAY_BYTES, 3,
-		bytes ? "text over 512 bytes" : "text is empty");
-	_Static_assert(SCRIPT_SAY_BYTES == 512, "the message above names it");
-	luaL_argcheck(state, script_is_text(text, bytes), 3,
-		"text is not UTF-8, or has a control character");
 	said = vm->ops->say(vm->ctx, npc, handle_of(vm, to), text, (uint32_t)bytes);
 	counter_add(&vm->values[SCRIPT_COUNT_SAYS], said);
 	lua_pushboolean(state, said);
@@ -308,7 +356,7 @@ static int npc_send(lua_State *state)
 
 void script_actors_open(lua_State *state)
 {
-	lua_createtable(state, 0, 24); /* names */
+	lua_createtable(state, 0, 32); /* names */
 	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
 		lua_pushinteger(state, fields[i].field);
 		lua_setfield(state, -2, fields[i].name);
@@ -321,6 +369,12 @@ void script_actors_open(lua_State *state)
 	lua_setfield(state, -2, "walk");
 	lua_pushcfunction(state, npc_send);
 	lua_setfield(state, -2, "send");
+	lua_pushcfunction(state, actor_shout);
+	lua_setfield(state, -2, "shout");
+	for (const struct script_function *f = script_fight_methods; f->name; f++) {
+		lua_pushcfunction(state, f->call);
+		lua_setfield(state, -2, f->name);
+	}
 	for (const struct script_function *f = script_keep_methods; f->name; f++) {
 		lua_pushcfunction(state, f->call);
 		lua_setfield(state, -2, f->name);
@@ -343,7 +397,7 @@ void script_actors_open(lua_State *state)
 
 void script_push_actor(lua_State *state, uint64_t actor, uint32_t npc_index)
 {
-	struct actor_object *o = lua_newuserdatauv(state, sizeof(*o), npc_index != UINT32_MAX);
+	struct actor_object *o = lua_newuserdatauv(state, sizeof(*o), npc_index != UINT32_MAX ? 2 : 0);
 
 	o->actor = actor;
 	o->npc_index = npc_index;

@@ -59,58 +59,22 @@ static void where(lua_State *state, struct script_vm *vm, struct script_npc *npc
 		luaL_error(state, "npc: the map has no npc with tag '%s'", tag);
 }
 
-/* A handler's reference, or LUA_NOREF. */
-static int handler(lua_State *state, const char *field)
-{
-	if (lua_getfield(state, 1, field) == LUA_TNIL) {
-		lua_pop(state, 1);
-		return LUA_NOREF;
-	}
-	if (!lua_isfunction(state, -1))
-		luaL_error(state, "npc: %s must be a function", field);
-	return luaL_ref(state, LUA_REGISTRYINDEX);
-}
-
-/* The table at index 1 holds nothing but what calls.h says. */
-static void check_fields(lua_State *state, const char *class)
-{
-	lua_pushnil(state);
-	while (lua_next(state, 1)) {
-		if (lua_type(state, -2) != LUA_TSTRING ||
-			!script_declares(class, lua_tostring(state, -2))) {
-			script_push_text(state, -2);
-			luaL_error(state, "%s: unknown field '%s'", strchr(class, '_') + 1,
-				lua_tostring(state, -1));
-		}
-		lua_pop(state, 1);
-	}
-}
-
 static int api_npc(lua_State *state)
 {
 	struct script_vm *vm = script_check_call(state, SCRIPT_CALL_NPC);
 	struct script_npc_slot slot = {.actor = HANDLE_NONE,
 		.object_ref = LUA_NOREF,
 		.click_ref = LUA_NOREF,
-		.tick_ref = LUA_NOREF};
+		.tick_ref = LUA_NOREF,
+		.storage_ref = LUA_NOREF,
+		.upgrade_ref = LUA_NOREF};
 	lua_Integer appearance = 0;
-	const char *name;
-	size_t bytes;
 	int is_integer = 1;
 
-	luaL_checktype(state, 1, LUA_TTABLE);
-	lua_settop(state, 1);
-	check_fields(state, "declaration_npc");
+	script_check_fields(state, "declaration_npc");
 	if (vm->npc_count == SCRIPT_NPCS_MAX)
 		return luaL_error(state, "npc: a map has at most %d", (int)SCRIPT_NPCS_MAX);
-	if (lua_getfield(state, 1, "name") != LUA_TSTRING)
-		return luaL_error(state, "npc: name is missing, or not a string");
-	name = lua_tolstring(state, -1, &bytes);
-	if (bytes < 1 || bytes >= SCRIPT_NAME_BYTES || !script_is_text(name, bytes) ||
-		memchr(name, '\n', bytes))
-		return luaL_error(state, "npc: name must be 1 to %d bytes of UTF-8 text",
-			(int)SCRIPT_NAME_BYTES - 1);
-	memcpy(slot.npc.name, name, bytes);
+	script_take_name(state, "declaration_npc", "name", slot.npc.name);
 	where(state, vm, &slot.npc);
 	if (lua_getfield(state, 1, "appearance") != LUA_TNIL)
 		appearance = lua_tointegerx(state, -1, &is_integer);
@@ -118,11 +82,12 @@ static int api_npc(lua_State *state)
 		return luaL_error(state, "npc: appearance must be 0x000000 to 0xffffff");
 	slot.npc.appearance = (uint32_t)appearance;
 	lua_settop(state, 1);
-	slot.click_ref = handler(state, "on_click");
-	slot.tick_ref = handler(state, "on_tick");
+	slot.click_ref = script_take_handler(state, "declaration_npc", "on_click");
+	slot.tick_ref = script_take_handler(state, "declaration_npc", "on_tick");
 	slot.npc.has_click = slot.click_ref != LUA_NOREF;
 	slot.npc.has_tick = slot.tick_ref != LUA_NOREF;
 	script_push_actor(state, HANDLE_NONE, vm->npc_count);
+	script_take_storage(state, &slot);
 	lua_pushvalue(state, -1);
 	slot.object_ref = luaL_ref(state, LUA_REGISTRYINDEX);
 	vm->npcs[vm->npc_count++] = slot;

@@ -21,7 +21,7 @@ const char *script_kept_name(enum script_kept kept)
 
 /* ---- reading ---- */
 
-static uint32_t check_item(lua_State *state, struct script_vm *vm, int index)
+uint32_t script_check_item(lua_State *state, struct script_vm *vm, int index)
 {
 	const char *name = luaL_checkstring(state, index);
 	uint32_t item = vm->ops->item(vm->ctx, name);
@@ -31,7 +31,7 @@ static uint32_t check_item(lua_State *state, struct script_vm *vm, int index)
 	return item;
 }
 
-static uint32_t check_quest(lua_State *state, struct script_vm *vm, int index)
+uint32_t script_check_quest(lua_State *state, struct script_vm *vm, int index)
 {
 	const char *name = luaL_checkstring(state, index);
 	uint32_t quest = vm->ops->quest(vm->ctx, name);
@@ -46,7 +46,7 @@ static int player_count_item(lua_State *state)
 	struct script_vm *vm = script_check_call(state, SCRIPT_CALL_COUNT_ITEM);
 	uint64_t player = script_check_actor(state, vm, 1);
 
-	lua_pushinteger(state, vm->ops->count_item(vm->ctx, player, check_item(state, vm, 2)));
+	lua_pushinteger(state, vm->ops->count_item(vm->ctx, player, script_check_item(state, vm, 2)));
 	return 1;
 }
 
@@ -72,7 +72,7 @@ static int player_quest(lua_State *state)
 	uint64_t player = script_check_actor(state, vm, 1);
 	struct script_quest quest = {.phase = SCRIPT_QUEST_UNKNOWN};
 
-	vm->ops->quest_look(vm->ctx, player, check_quest(state, vm, 2), &quest);
+	vm->ops->quest_look(vm->ctx, player, script_check_quest(state, vm, 2), &quest);
 	lua_pushstring(state, phases[quest.phase]);
 	if (quest.phase == SCRIPT_QUEST_DONE && quest.wait_s) {
 		lua_pushinteger(state, quest.wait_s);
@@ -91,7 +91,7 @@ static int player_quest(lua_State *state)
 static struct script_job *job_of(lua_State *state, struct script_vm *vm)
 {
 	if (!vm->job || vm->job->player == HANDLE_NONE)
-		luaL_error(state, "only a click's handler can wait, or change what is kept");
+		luaL_error(state, "only a handler with a player can wait, or change what is kept");
 	return vm->job;
 }
 
@@ -124,7 +124,7 @@ static int change_item(lua_State *state, enum script_call call, enum script_chan
 	uint32_t item;
 
 	script_check_clicker(state, vm, 1, script_call_name(call));
-	item = check_item(state, vm, 2);
+	item = script_check_item(state, vm, 2);
 	return note(state, vm, kind, item, lua_isnoneornil(state, 3) ? 1 : amount_at(state, 3, 1));
 }
 
@@ -143,7 +143,9 @@ static int player_add_gold(lua_State *state)
 	struct script_vm *vm = script_check_call(state, SCRIPT_CALL_ADD_GOLD);
 
 	script_check_clicker(state, vm, 1, "add_gold");
-	return note(state, vm, SCRIPT_ADD_GOLD, 0, amount_at(state, 2, -AMOUNT_MAX));
+	/* R15: a fight takes nothing for good from who did not ask for it. */
+	return note(state, vm, SCRIPT_ADD_GOLD, 0,
+		amount_at(state, 2, vm->context == SCRIPT_CONTEXT_COMBAT ? 0 : -AMOUNT_MAX));
 }
 
 static int player_add_experience(lua_State *state)
@@ -159,7 +161,7 @@ static int change_quest(lua_State *state, enum script_call call, enum script_cha
 	struct script_vm *vm = script_check_call(state, call);
 
 	script_check_clicker(state, vm, 1, script_call_name(call));
-	return note(state, vm, kind, check_quest(state, vm, 2), 0);
+	return note(state, vm, kind, script_check_quest(state, vm, 2), 0);
 }
 
 static int player_begin_quest(lua_State *state)
@@ -180,7 +182,7 @@ static int player_complete_quest(lua_State *state)
 /* ---- waiting ---- */
 
 /* Inside a library's callback Lua cannot be suspended. */
-static void check_waits(lua_State *state, const char *call)
+void script_check_waits(lua_State *state, const char *call)
 {
 	if (!lua_isyieldable(state))
 		luaL_error(state, "%s cannot wait here, inside a call of the library", call);
@@ -213,14 +215,14 @@ static int api_commit(lua_State *state)
 
 	if (job->committed)
 		return luaL_error(state, "commit() was called already: a handler has one");
-	check_waits(state, "commit");
+	script_check_waits(state, "commit");
 	job->committed = true;
 	if (!job->change_count) {
 		lua_pushboolean(state, true);
 		return 1;
 	}
 	counter_add(&vm->values[SCRIPT_COUNT_KEEPS], 1);
-	result = vm->ops->keep(vm->ctx, vm->npcs[vm->running_npc].actor, vm->running_player,
+	result = vm->ops->keep(vm->ctx, script_npc_actor(vm, vm->running_npc), vm->running_player,
 		job->change, job->change_count, script_job_id(vm, job));
 	if (result != SCRIPT_KEPT_PENDING)
 		return push_kept(state, vm, result);
@@ -276,14 +278,10 @@ static int npc_ask(lua_State *state)
 	struct script_question question = {0};
 	size_t bytes;
 
-	question.text = luaL_checklstring(state, 3, &bytes);
+	question.text = script_check_text(state, 3, &bytes);
 	question.text_bytes = (uint32_t)bytes;
-	luaL_argcheck(state, bytes >= 1 && bytes <= SCRIPT_SAY_BYTES, 3,
-		bytes ? "text over 512 bytes" : "text is empty");
-	luaL_argcheck(state, script_is_text(question.text, bytes), 3,
-		"text is not UTF-8, or has a control character");
 	check_choices(state, &question);
-	check_waits(state, "ask");
+	script_check_waits(state, "ask");
 	(void)job_of(state, vm);
 	if (vm->job->asks == SCRIPT_ASKS_MAX)
 		return luaL_error(state, "a handler asks at most %d times", (int)SCRIPT_ASKS_MAX);

@@ -24,6 +24,12 @@ static const char *const kepts[] = {
 #undef X
 };
 
+static const char *const intents[] = {
+#define X(name, text, meaning) meaning,
+	SCRIPT_INTENTS(X)
+#undef X
+};
+
 /* Parameters without their types. */
 static void put_names(FILE *out, const char *parameters)
 {
@@ -95,14 +101,19 @@ void script_reference(FILE *out)
 	for (const struct script_field_row *row = script_field_rows; row->class; row++) {
 		const char *class = strchr(row->class, '_');
 
-		fprintf(out, "| %s%s%s | `%s` | ", class ? "`" : "", class ? class + 1 : row->class,
-			class ? " { }`" : "", row->name);
+		bool declares = !strncmp(row->class, "declaration_", 12);
+
+		fprintf(out, "| %s%s%s | `%s` | ", declares ? "`" : "",
+			declares ? class + 1 : row->class, declares ? " { }`" : "", row->name);
 		put_type(out, row->type);
 		fprintf(out, " | %s |\n", row->meaning);
 	}
 	fprintf(out, "\n| outcome | meaning |\n|---|---|\n");
 	for (int i = 0; i < SCRIPT_RESULT_COUNT; i++)
 		fprintf(out, "| `%s` | %s |\n", script_result_name(i), results[i]);
+	fprintf(out, "\n| queue_intent() | meaning |\n|---|---|\n");
+	for (int i = 0; i < SCRIPT_INTENT_COUNT; i++)
+		fprintf(out, "| `%s` | %s |\n", script_intent_name(i), intents[i]);
 	fprintf(out, "\n| commit() | meaning |\n|---|---|\n");
 	for (int i = 0; i < SCRIPT_KEPT_COUNT; i++)
 		fprintf(out, "| `%s` | %s |\n", script_kept_name(i), kepts[i]);

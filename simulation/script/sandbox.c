@@ -55,6 +55,16 @@ void script_readonly(lua_State *state, const char *name)
 	lua_remove(state, -2);
 }
 
+/* A library that is all ours, read-only. */
+static void own(
+	lua_State *state, int globals, const char *name, const struct script_function *functions)
+{
+	lua_newtable(state);
+	add(state, functions);
+	script_readonly(state, name);
+	lua_setfield(state, globals, name);
+}
+
 static void library(lua_State *state, lua_CFunction open, const char *name,
 	const char *const *names, const struct script_function *ours,
 	const struct script_function *more)
@@ -87,6 +97,11 @@ void script_sandbox_open(lua_State *state)
 	add(state, script_lib_base);
 	add(state, script_lib_api);
 	add(state, script_lib_keep);
+	add(state, script_lib_declare);
+	add(state, script_lib_events);
+	add(state, script_lib_intent);
+	own(state, globals, "map", script_lib_map);
+	own(state, globals, "match", script_lib_match);
 
 	library(state, luaopen_string, LUA_STRLIBNAME, stock_string, script_lib_string,
 		script_lib_pattern);

@@ -35,6 +35,17 @@
 #define SCRIPT_CHOICES_MAX  8u   /* of one question */
 #define SCRIPT_CHOICE_BYTES 100u /* longest text of a choice, without a NUL */
 
+#define SCRIPT_DECLARED_MAX 256u  /* declarations of one map beside its NPCs */
+#define SCRIPT_TIMERS_MAX   256u  /* of one map that run */
+#define SCRIPT_TIMER_S_MAX  86400u
+#define SCRIPT_VALUE_BYTES  64u   /* longest text of a timer's value, without a NUL */
+#define SCRIPT_WAIT_S_MAX   600u
+#define SCRIPT_NEAR_MAX     64u   /* players that one call gives */
+#define SCRIPT_KEY_BYTES    48u   /* of an intent's key, with the ending NUL */
+#define SCRIPT_OFFER_MAX    3u    /* cards of one offer */
+#define SCRIPT_FIELDS_MAX   16u   /* of an NPC's storage */
+#define SCRIPT_STORED_BYTES 255u  /* longest text of one, without a NUL */
+
 /* What a call came to. X(NAME, metric, meaning) */
 // clang-format off
 #define SCRIPT_RESULTS(X)                                                                          \
@@ -93,7 +104,58 @@ struct script_actor {
 	bool detailed; /* what follows is known: of a player whose details are here */
 	uint32_t level;
 	int64_t gold;
+	bool has_body; /* it can be hurt: */
+	uint32_t health, health_max;
 };
+
+/* What items.yaml and quests.yaml say. */
+struct script_item {
+	uint32_t stack_max, attack, defence;
+};
+struct script_quest_row {
+	const char *title;
+	uint32_t level, gold, experience;
+};
+
+/* What a script does in a fight. X(NAME, meaning of amount) */
+enum script_deed {
+	SCRIPT_STRIKE,     /* the monster hurts the player by amount */
+	SCRIPT_HEAL,       /* the monster mends by amount */
+	SCRIPT_CHASE,      /* the monster goes after the player */
+	SCRIPT_SET_ATTACK, /* of the monster, to amount */
+	SCRIPT_DROP,       /* amount of an item is left by the monster, for the player if there is one */
+};
+
+/* What a script does as a room's rule. */
+enum script_move {
+	SCRIPT_MATCH_LOCK, /* amount: on or off */
+	SCRIPT_MATCH_HOLD,
+	SCRIPT_MATCH_FIGHT,
+	SCRIPT_MATCH_HURT,  /* amount */
+	SCRIPT_MATCH_BOOST, /* what: the card's place in the game's data */
+	SCRIPT_MATCH_RESULT,
+	SCRIPT_MATCH_FINISH,
+};
+
+/* What became of an intent. X(NAME, text in Lua, meaning) */
+// clang-format off
+#define SCRIPT_INTENTS(X)                                                                          \
+	X(OK,       ok,       "it is queued")                                                      \
+	X(REPEATED, repeated, "one of that key is queued, or was within ten seconds")              \
+	X(FULL,     full,     "256 are queued on this map")                                        \
+	X(TOO_FAST, too_fast, "more than 64 a second, or 128 at once")                           \
+	X(GONE,     gone,     "the player is not on the map any more")
+// clang-format on
+
+enum script_intent {
+#define X(name, text, meaning) SCRIPT_INTENT_##name,
+	SCRIPT_INTENTS(X)
+#undef X
+		SCRIPT_INTENT_COUNT
+};
+
+/* "repeated"; any thread. */
+const char *script_intent_name(enum script_intent intent);
 
 /* A durable call of a handler. Nothing happens before the commit, which checks all of them against
  * what the player has then, and does all or none. */
@@ -207,6 +269,33 @@ struct script_ops {
 		const struct script_question *question, uint32_t job);
 	/* The names of the members of the player's party, valid during the call. Returns how many. */
 	uint32_t (*party)(void *ctx, uint64_t player, const char *names[SCRIPT_PARTY_MAX]);
+	/* Dialogue to those who see the actor. Returns to how many. */
+	uint32_t (*shout)(void *ctx, uint64_t actor, const char *text, uint32_t bytes);
+	/* A line to everybody on the map. false: not now. */
+	bool (*announce)(void *ctx, const char *text, uint32_t bytes);
+	/* Living players within so many mm of an actor, itself not. Returns how many. */
+	uint32_t (*near)(void *ctx, uint64_t actor, uint32_t mm, uint64_t players[SCRIPT_NEAR_MAX]);
+	uint32_t (*players)(void *ctx); /* on the map */
+	/* The job goes on by script_vm_resume after so many seconds. false: it cannot wait. */
+	bool (*wait)(void *ctx, uint64_t player, uint32_t seconds, uint32_t job);
+	void (*item_look)(void *ctx, uint32_t item, struct script_item *out);
+	void (*quest_row)(void *ctx, uint32_t quest, struct script_quest_row *out);
+	/* The number of a kind of monster, of a card: UINT32_MAX, there is none of that name. */
+	uint32_t (*kind)(void *ctx, const char *name);
+	uint32_t (*card)(void *ctx, const char *name);
+	/* false: one of them is gone or dead, or it cannot be. player may be HANDLE_NONE. */
+	bool (*deed)(void *ctx, enum script_deed deed, uint64_t monster, uint64_t player,
+		uint32_t what, int64_t amount);
+	/* Queues the changes of that player; the same key is queued once. */
+	enum script_intent (*intend)(void *ctx, const char *key, uint64_t player,
+		const struct script_change *changes, uint32_t count);
+	/* Of a room's rule. */
+	uint64_t (*match_ms)(void *ctx);
+	bool (*move_match)(void *ctx, enum script_move move, uint64_t player, uint32_t what,
+		int64_t amount);
+	uint32_t (*match_players)(void *ctx, uint64_t players[SCRIPT_NEAR_MAX]);
+	bool (*offer)(void *ctx, uint64_t player, const uint32_t cards[SCRIPT_OFFER_MAX],
+		uint32_t count, uint32_t seconds);
 };
 
 /* script_watchdog: the one thread that stops overdue handlers, for all VMs of the process. Every
@@ -238,6 +327,7 @@ struct script_config {
 	/* Permission sets: bit c of allowed[x] says that context x may use call c (enum
 	 * script_call of api.h). */
 	uint64_t allowed[SCRIPT_CONTEXT_COUNT];
+	uint32_t tick_hz;     /* of the map; 20 where nobody says */
 	uint32_t gc_step_kib; /* collector work of one script_vm_gc, twice that while the arena is
 			       * half full, four times from three quarters on; a step took at
 			       * most 1.2 ms of CPU time with 6 MiB of live objects, measured */
@@ -346,6 +436,32 @@ bool script_vm_spent(const struct script_vm *vm);
 /* Runs on_tick(npc), or goes on with the one before, if that is suspended. */
 enum script_result script_vm_tick(struct script_vm *vm, uint32_t npc_index);
 
+/* Something happened on the map that a declaration has a handler for. */
+struct script_event {
+	uint32_t handler;     /* enum script_handler of calls.h */
+	uint32_t declaration; /* of script_vm_find */
+	uint64_t monster, player;
+	int64_t number;
+	char name[SCRIPT_NAME_BYTES]; /* of a player who is gone */
+};
+
+/* The declaration that has that handler for what is named, a kind of monster or a quest, "" where a
+ * map has one. UINT32_MAX: none has. */
+uint32_t script_vm_find(const struct script_vm *vm, uint32_t handler, const char *name);
+
+/* Runs its handler. Otherwise as script_vm_click. */
+enum script_result script_vm_event(struct script_vm *vm, const struct script_event *event);
+
+/* Runs the on_time of the timer that is due longest. NO_HANDLER: none is due. */
+enum script_result script_vm_timer(struct script_vm *vm);
+uint32_t script_vm_timers(const struct script_vm *vm); /* that run */
+
+/* What the NPCs of to keep in npc.storage, and the timers that run, are as from has them, by name:
+ * to has just been loaded, and takes from's place. The thread that owns both. Returns SCRIPT_OK, or
+ * what an upgrade function came to, with one line in error; then to is of no use. */
+enum script_result script_vm_hand_over(const struct script_vm *from, struct script_vm *to,
+	char *error, size_t error_bytes);
+
 /* Once a tick, after the handlers: a bounded step of the collector (gc_step_kib). */
 void script_vm_gc(struct script_vm *vm);
 
@@ -382,6 +498,11 @@ bool script_vm_text_pop(struct script_vm *vm, struct script_text *text);
 	X(SAYS,         "says",         COUNTER_SUM,   "dialogue lines sent to players")           \
 	X(SENDS,        "sends",        COUNTER_SUM,   "players sent to another map")              \
 	X(MOVES,        "moves",        COUNTER_SUM,   "walking intents set")                      \
+	X(EVENTS,       "events",       COUNTER_SUM,   "handlers of other declarations called")    \
+	X(SHOUTS,       "shouts",       COUNTER_SUM,   "dialogue lines sent to all who see the actor") \
+	X(INTENTS,      "intents",      COUNTER_SUM,   "changes queued by queue_intent")           \
+	X(INTENTS_REFUSED, "intents_refused", COUNTER_SUM, "... and those it refused: repeated, or too many") \
+	X(TIMERS,       "timers",       COUNTER_GAUGE, "timers that run")                          \
 	X(ASKS,         "asks",         COUNTER_SUM,   "questions put to players")                 \
 	X(KEEPS,        "keeps",        COUNTER_SUM,   "handlers whose durable calls were asked to be kept") \
 	X(KEEPS_REFUSED, "keeps_refused", COUNTER_SUM, "... of which nothing was changed")         \

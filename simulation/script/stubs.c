@@ -70,6 +70,14 @@ static void put_fields(FILE *out, const char *class)
 				row->parameters, row->meaning, script_context_name(row->context));
 }
 
+static bool has_fields(const char *class)
+{
+	for (const struct script_field_row *row = script_field_rows; row->class; row++)
+		if (!strcmp(row->class, class))
+			return true;
+	return false;
+}
+
 static void put_class(FILE *out, const char *class, const char *parent)
 {
 	size_t bytes = strlen(class);
@@ -85,15 +93,31 @@ static void put_class(FILE *out, const char *class, const char *parent)
 	}
 }
 
-/* Each class of declarations once, where its first field is. */
-static void put_declarations(FILE *out)
+/* The classes of plain tables: each once, where its first field or handler is. */
+static void put_tables(FILE *out)
 {
-	for (const struct script_field_row *row = script_field_rows; row->class; row++)
-		if (!strncmp(row->class, "declaration_", 12) &&
-			(row == script_field_rows || strcmp(row[-1].class, row->class))) {
+	static const char *const objects[] = {"actor", "player", "npc"};
+	const char *last = "";
+
+	for (const struct script_field_row *row = script_field_rows; row->class; row++) {
+		bool is_object = false;
+
+		for (size_t i = 0; i < sizeof(objects) / sizeof(objects[0]); i++)
+			is_object = is_object || !strcmp(row->class, objects[i]);
+		if (!is_object && strcmp(row->class, last)) {
 			fprintf(out, "\n---@class (exact) %s\n", row->class);
 			put_fields(out, row->class);
 		}
+		last = row->class;
+	}
+	last = "";
+	for (const struct script_handler_row *row = script_handler_rows; row->class; row++) {
+		if (strcmp(row->class, last) && !has_fields(row->class)) {
+			fprintf(out, "\n---@class (exact) %s\n", row->class);
+			put_fields(out, row->class);
+		}
+		last = row->class;
+	}
 }
 
 void script_stubs(FILE *out)
@@ -102,16 +126,22 @@ void script_stubs(FILE *out)
 		     "-- What content can call, for the Lua language server. Written by swscript "
 		     "stubs.\n"
 		     "\n---@alias item_name string\n---@alias quest_name string\n"
+		     "---@alias monster_kind string\n---@alias card_name string\n"
 		     "---@alias actor_kind \"player\"|\"npc\"|\"monster\"\n"
 		     "---@alias quest_phase \"new\"|\"locked\"|\"open\"|\"done\"|\"unknown\"\n"
 		     "---@alias commit_result ");
 	for (int i = 1; i < SCRIPT_KEPT_COUNT; i++)
 		fprintf(out, "%s\"%s\"", i == 1 ? "" : "|", script_kept_name(i));
+	fprintf(out, "\n---@alias intent_result ");
+	for (int i = 1; i < SCRIPT_INTENT_COUNT; i++)
+		fprintf(out, "%s\"%s\"", i == 1 ? "" : "|", script_intent_name(i));
 	fprintf(out, "\n");
 	put_class(out, "actor", "");
 	put_class(out, "player", " : actor");
 	put_class(out, "npc", " : actor, { [any]: any }");
-	put_declarations(out);
+	put_class(out, "monster", " : actor");
+	put_tables(out);
+	fprintf(out, "\nmap = {}\nmatch = {}\n");
 	for (int call = 0; call < SCRIPT_CALL_COUNT; call++)
 		if (!strpbrk(script_call_rows[call].name, ": "))
 			put_call(out, &script_call_rows[call]);

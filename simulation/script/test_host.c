@@ -22,6 +22,14 @@ static bool host_actor(void *ctx, uint64_t actor, struct script_actor *out)
 		out->gold = 40;
 		return true;
 	}
+	if (actor == TEST_MONSTER) {
+		strcpy(out->name, "wolf");
+		out->kind = SCRIPT_ACTOR_MONSTER;
+		out->has_body = true;
+		out->health = 30;
+		out->health_max = 50;
+		return true;
+	}
 	if (actor == 0 || actor > script_vm_npc_count(host->vm))
 		return false;
 	npc = script_vm_npc(host->vm, (uint32_t)actor - 1);
@@ -129,7 +137,8 @@ static enum script_kept host_keep(void *ctx, uint64_t npc, uint64_t player,
 {
 	struct test_host *host = ctx;
 
-	assert_true(npc && player == TEST_PLAYER && count && count <= SCRIPT_CHANGES_MAX);
+	host->keeper = npc;
+	assert_true(player == TEST_PLAYER && count && count <= SCRIPT_CHANGES_MAX);
 	memcpy(host->change, changes, count * sizeof(*changes));
 	host->changes = count;
 	host->keeps++;
@@ -152,9 +161,150 @@ static bool host_ask(void *ctx, uint64_t npc, uint64_t player,
 	return host->asks_wait && player == TEST_PLAYER;
 }
 
-static const struct script_ops ops = {host_actor, host_say, host_move, host_random, host_tick,
-	host_place, host_send, host_item, host_count_item, host_quest, host_quest_look, host_keep,
-	host_ask, host_party};
+static uint32_t host_shout(void *ctx, uint64_t actor, const char *text, uint32_t bytes)
+{
+	struct test_host *host = ctx;
+
+	(void)actor;
+	snprintf(host->shouted, sizeof(host->shouted), "%.*s", (int)bytes, text);
+	return 2;
+}
+
+static bool host_announce(void *ctx, const char *text, uint32_t bytes)
+{
+	return host_shout(ctx, 0, text, bytes) > 0;
+}
+
+static uint32_t host_near(void *ctx, uint64_t actor, uint32_t mm, uint64_t players[SCRIPT_NEAR_MAX])
+{
+	(void)ctx;
+	(void)actor;
+	players[0] = TEST_PLAYER;
+	return mm >= 5000;
+}
+
+static uint32_t host_players(void *ctx)
+{
+	(void)ctx;
+	return 3;
+}
+
+static bool host_wait(void *ctx, uint64_t player, uint32_t seconds, uint32_t job)
+{
+	struct test_host *host = ctx;
+
+	host->waits = seconds;
+	host->job = job;
+	return player == TEST_PLAYER;
+}
+
+static void host_item_look(void *ctx, uint32_t item, struct script_item *out)
+{
+	(void)ctx;
+	*out = (struct script_item){.stack_max = item == 7 ? 20 : 1, .attack = item};
+}
+
+static void host_quest_row(void *ctx, uint32_t quest, struct script_quest_row *out)
+{
+	(void)ctx;
+	*out = (struct script_quest_row){.title = "A title", .level = quest, .gold = 60};
+}
+
+static uint32_t host_kind(void *ctx, const char *name)
+{
+	(void)ctx;
+	return strcmp(name, "wolf") ? UINT32_MAX : 3;
+}
+
+static uint32_t host_card(void *ctx, const char *name)
+{
+	(void)ctx;
+	return strcmp(name, "big heart") ? UINT32_MAX : 2;
+}
+
+static bool host_deed(void *ctx, enum script_deed deed, uint64_t monster, uint64_t player,
+	uint32_t what, int64_t amount)
+{
+	struct test_host *host = ctx;
+
+	snprintf(host->done, sizeof(host->done), "%d %d %u %d", deed,
+		player == TEST_PLAYER ? 1
+		: player              ? 2
+				      : 0,
+		what, (int)amount);
+	return monster == TEST_MONSTER;
+}
+
+static enum script_intent host_intend(void *ctx, const char *key, uint64_t player,
+	const struct script_change *changes, uint32_t count)
+{
+	struct test_host *host = ctx;
+
+	snprintf(host->done, sizeof(host->done), "%s", key);
+	memcpy(host->change, changes, count * sizeof(*changes));
+	host->changes = count;
+	return player == TEST_PLAYER ? host->intent : SCRIPT_INTENT_GONE;
+}
+
+static uint64_t host_match_ms(void *ctx)
+{
+	(void)ctx;
+	return 2500;
+}
+
+static bool host_move_match(
+	void *ctx, enum script_move move, uint64_t player, uint32_t what, int64_t amount)
+{
+	struct test_host *host = ctx;
+
+	snprintf(host->done, sizeof(host->done), "%d %d %u %d", move, player == TEST_PLAYER, what,
+		(int)amount);
+	return player == TEST_PLAYER;
+}
+
+static uint32_t host_match_players(void *ctx, uint64_t players[SCRIPT_NEAR_MAX])
+{
+	return host_near(ctx, 0, 5000, players);
+}
+
+static bool host_offer(void *ctx, uint64_t player, const uint32_t cards[SCRIPT_OFFER_MAX],
+	uint32_t count, uint32_t seconds)
+{
+	struct test_host *host = ctx;
+
+	snprintf(host->done, sizeof(host->done), "%u %u %u", cards[count - 1], count, seconds);
+	return player == TEST_PLAYER;
+}
+
+static const struct script_ops ops = {.actor = host_actor,
+	.say = host_say,
+	.move = host_move,
+	.random = host_random,
+	.tick = host_tick,
+	.place = host_place,
+	.send = host_send,
+	.item = host_item,
+	.count_item = host_count_item,
+	.quest = host_quest,
+	.quest_look = host_quest_look,
+	.keep = host_keep,
+	.ask = host_ask,
+	.party = host_party,
+	.shout = host_shout,
+	.announce = host_announce,
+	.near = host_near,
+	.players = host_players,
+	.wait = host_wait,
+	.item_look = host_item_look,
+	.quest_row = host_quest_row,
+	.kind = host_kind,
+	.card = host_card,
+	.deed = host_deed,
+	.intend = host_intend,
+	.match_ms = host_match_ms,
+	.move_match = host_move_match,
+	.match_players = host_match_players,
+	.offer = host_offer};
 
 /* A test that failed could not stop its own: the next one does. */
 static struct test_host leftover;
@@ -172,6 +322,12 @@ void test_host_start(struct test_host *host, uint32_t memory_bytes)
 	host->config.limit_us[SCRIPT_CONTEXT_NPC_CLICK] = 2000;
 	host->config.limit_us[SCRIPT_CONTEXT_NPC_TICK] = 2000;
 	assert_int_equal(script_watchdog_start(&host->config.watchdog, 1000), 0);
+	assert_int_equal(script_vm_new(&host->vm, &host->config, &ops, host), 0);
+	leftover = *host;
+}
+
+void test_host_again(struct test_host *host)
+{
 	assert_int_equal(script_vm_new(&host->vm, &host->config, &ops, host), 0);
 	leftover = *host;
 }

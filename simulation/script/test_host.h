@@ -4,8 +4,9 @@
 
 #include "simulation/script/vm.h"
 
-#define TEST_PLAYER 1000001u /* handle of the player "Ada"; an NPC's is its index + 1 */
-#define TEST_GHOST  1000002u /* of a player who left */
+#define TEST_PLAYER  1000001u /* handle of the player "Ada"; an NPC's is its index + 1 */
+#define TEST_MONSTER 1000003u /* of a wolf */
+#define TEST_GHOST   1000002u /* of a player who left */
 
 struct test_host {
 	struct script_vm *vm;
@@ -20,7 +21,12 @@ struct test_host {
 	/* It knows the item "gel" and the quest "wolves". */
 	struct script_quest quest;
 	enum script_kept kept; /* what it answers */
-	bool asks_wait;        /* questions reach the player */
+	enum script_intent intent;
+	uint64_t keeper;                    /* the NPC of the last keep */
+	uint32_t waits;                     /* seconds of the last wait */
+	char shouted[SCRIPT_SAY_BYTES + 1]; /* or announced */
+	char done[80];                      /* the last deed, intent or move of a match */
+	bool asks_wait;                     /* questions reach the player */
 	uint32_t keeps, asks, job, changes, choices;
 	struct script_change change[SCRIPT_CHANGES_MAX]; /* [changes] of the last keep */
 	char choice[SCRIPT_CHOICE_BYTES + 1];            /* the last one of the last question */
@@ -29,6 +35,9 @@ struct test_host {
 /* Starts a watchdog and a VM. Fails the test when it cannot. */
 void test_host_start(struct test_host *host, uint32_t memory_bytes);
 void test_host_stop(struct test_host *host);
+
+/* Another VM beside the one that host->vm has been; it is in host->vm then. */
+void test_host_again(struct test_host *host);
 
 /* Loads a file named test.lua and binds its NPCs. */
 enum script_result test_host_load(struct test_host *host, const char *source);

@@ -46,6 +46,7 @@ void script_config_defaults(struct script_config *config)
 
 	memset(config, 0, sizeof(*config));
 	config->memory_bytes = 16u << 20;
+	config->tick_hz = 20;
 	config->gc_step_kib = 64;
 	config->slice_us = SCRIPT_SLICE_US;
 	for (int i = 0; i < SCRIPT_CONTEXT_COUNT; i++) {
@@ -82,7 +83,7 @@ int script_vm_new(struct script_vm **out, const struct script_config *config,
 	size_t region_bytes = config->memory_bytes & ~15u;
 
 	if (config->memory_bytes < MEMORY_MIN || config->memory_bytes > MEMORY_MAX ||
-		!config->watchdog || !config->slice_us)
+		!config->watchdog || !config->slice_us || !config->tick_hz)
 		return -EINVAL;
 	for (int i = 0; i < SCRIPT_CONTEXT_COUNT; i++)
 		if (!config->limit_us[i])
@@ -170,8 +171,8 @@ static int load_file(lua_State *state)
 	return 0;
 }
 
-static enum script_result protected_call(struct script_vm *vm, enum script_context context,
-	lua_CFunction function, struct call *call)
+enum script_result script_protected(struct script_vm *vm, enum script_context context,
+	lua_CFunction function, void *argument)
 {
 	enum script_result result;
 	int status;
@@ -179,7 +180,7 @@ static enum script_result protected_call(struct script_vm *vm, enum script_conte
 	lua_settop(vm->state, 0);
 	lua_pushcfunction(vm->state, script_on_error);
 	lua_pushcfunction(vm->state, function);
-	lua_pushlightuserdata(vm->state, call);
+	lua_pushlightuserdata(vm->state, argument);
 	script_watch_begin(vm, context, vm->config.limit_us[context]);
 	status = lua_pcall(vm->state, 1, 0, 1);
 	script_watch_end(vm);
@@ -194,7 +195,7 @@ enum script_result script_vm_load(struct script_vm *vm, const char *path, const 
 	size_t bytes, char *error, size_t error_bytes)
 {
 	struct call call = {.path = path, .text = text, .bytes = bytes};
-	uint32_t before = vm->npc_count;
+	uint32_t before = vm->npc_count, declared = vm->declared_count;
 	enum script_result result;
 
 	if (bytes > SCRIPT_SOURCE_MAX) {
@@ -204,7 +205,7 @@ enum script_result script_vm_load(struct script_vm *vm, const char *path, const 
 	}
 	vm->running_npc = UINT32_MAX;
 	vm->running_player = HANDLE_NONE;
-	result = protected_call(vm, SCRIPT_CONTEXT_LOAD, load_file, &call);
+	result = script_protected(vm, SCRIPT_CONTEXT_LOAD, load_file, &call);
 	if (result != SCRIPT_OK) {
 		snprintf(error, error_bytes, "%s", vm->error);
 		while (vm->npc_count > before) {
@@ -213,7 +214,10 @@ enum script_result script_vm_load(struct script_vm *vm, const char *path, const 
 			luaL_unref(vm->state, LUA_REGISTRYINDEX, slot->object_ref);
 			luaL_unref(vm->state, LUA_REGISTRYINDEX, slot->click_ref);
 			luaL_unref(vm->state, LUA_REGISTRYINDEX, slot->tick_ref);
+			luaL_unref(vm->state, LUA_REGISTRYINDEX, slot->storage_ref);
+			luaL_unref(vm->state, LUA_REGISTRYINDEX, slot->upgrade_ref);
 		}
+		script_undeclare(vm, declared);
 	}
 	lua_gc(vm->state, LUA_GCCOLLECT); /* set-up: what compiling left */
 	measure(vm);
@@ -251,7 +255,7 @@ enum script_result script_vm_click(struct script_vm *vm, uint32_t npc_index, uin
 {
 	CHECK(npc_index < vm->npc_count && player != HANDLE_NONE);
 	counter_add(&vm->values[SCRIPT_COUNT_CLICKS], 1);
-	return script_job_start(vm, SCRIPT_CONTEXT_NPC_CLICK, npc_index,
+	return script_job_start(vm, SCRIPT_HANDLER_NPC_CLICK, npc_index,
 		vm->npcs[npc_index].click_ref, player);
 }
 
@@ -261,7 +265,7 @@ enum script_result script_vm_tick(struct script_vm *vm, uint32_t npc_index)
 	if (vm->npcs[npc_index].tick_job)
 		return script_job_tick(vm, vm->npcs[npc_index].tick_job);
 	counter_add(&vm->values[SCRIPT_COUNT_TICKS], 1);
-	return script_job_start(vm, SCRIPT_CONTEXT_NPC_TICK, npc_index,
+	return script_job_start(vm, SCRIPT_HANDLER_NPC_TICK, npc_index,
 		vm->npcs[npc_index].tick_ref, HANDLE_NONE);
 }
 

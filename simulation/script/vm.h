@@ -30,15 +30,42 @@ struct script_npc_slot {
 	struct script_npc npc;
 	uint64_t actor;                      /* HANDLE_NONE: not on the map */
 	int object_ref, click_ref, tick_ref; /* LUA_NOREF: none */
-	uint32_t tick_job;                   /* of its on_tick that is suspended; 0: none */
+	int storage_ref, upgrade_ref;        /* the fields' table */
+	lua_Integer storage_version;
+	uint32_t tick_job; /* of its on_tick that is suspended; 0: none */
 	struct {
 		_Atomic uint64_t calls, failed; /* the shard's */
 		_Atomic uint64_t ran_us;        /* the watchdog's */
 	} of[SCRIPT_CONTEXT_COUNT];
 };
 
-/* A handler under way: it runs on a Lua thread of its own, which waits where it calls ask or commit,
- * and is suspended where its slice ends. */
+/* A declaration that is no NPC. */
+struct script_declared {
+	const char *class; /* of calls.h */
+	char name[SCRIPT_NAME_BYTES];
+	int ref[SCRIPT_HANDLER_COUNT]; /* LUA_NOREF: none */
+};
+
+/* A value that outlives its Lua state. */
+struct script_value {
+	int type; /* LUA_TNIL, LUA_TBOOLEAN, LUA_TNUMBER (is_integer or not), LUA_TSTRING */
+	bool is_integer;
+	uint8_t bytes;
+	union {
+		lua_Integer integer;
+		lua_Number number;
+		char text[SCRIPT_VALUE_BYTES];
+	};
+};
+
+struct script_timer {
+	uint32_t due; /* ops.tick */
+	uint32_t declaration;
+	struct script_value value;
+};
+
+/* A handler under way: it runs on a Lua thread of its own, which waits where it calls ask or
+ * commit, and is suspended where its slice ends. */
 enum script_job_state {
 	SCRIPT_JOB_FREE,
 	SCRIPT_JOB_RUNS,
@@ -62,6 +89,8 @@ struct script_job {
 	uint32_t soft_bytes; /* arena use at which it is ended, from its first slice on */
 	uint32_t next;       /* suspended after it, place + 1; 0: none */
 	struct script_answer answer;
+	struct script_event event;
+	struct script_value value; /* of a timer */
 };
 
 struct script_vm {
@@ -85,10 +114,10 @@ struct script_vm {
 
 	/* The shard's own. */
 	lua_State *state;
-	lua_State *volatile running; /* the thread that runs, state or a job's */
-	struct script_job *job;      /* that runs; NULL: none */
-	struct script_job *jobs;     /* [SCRIPT_JOBS_MAX] */
-	uint32_t waiting;            /* of jobs */
+	lua_State *volatile running;             /* the thread that runs, state or a job's */
+	struct script_job *job;                  /* that runs; NULL: none */
+	struct script_job *jobs;                 /* [SCRIPT_JOBS_MAX] */
+	uint32_t waiting;                        /* of jobs */
 	uint32_t suspended_head, suspended_tail; /* of jobs, place + 1, in order; 0: none */
 	uint32_t last_job;                       /* the number of the one that ran last */
 	const struct script_ops *ops;
@@ -111,6 +140,10 @@ struct script_vm {
 	struct arena arena;
 	struct script_npc_slot *npcs; /* [SCRIPT_NPCS_MAX] */
 	uint32_t npc_count;
+	struct script_declared declared[SCRIPT_DECLARED_MAX];
+	uint32_t declared_count;
+	struct script_timer timers[SCRIPT_TIMERS_MAX]; /* the first is due first */
+	uint32_t timer_count;
 	struct script_config config;
 
 	struct counter_set counters;
@@ -123,6 +156,12 @@ struct script_vm {
 	void *region, *own_region;
 };
 
+/* Its actor; HANDLE_NONE: it is not on the map, or no NPC's handler runs. */
+static inline uint64_t script_npc_actor(const struct script_vm *vm, uint32_t npc_index)
+{
+	return npc_index < vm->npc_count ? vm->npcs[npc_index].actor : 0;
+}
+
 static inline struct script_vm *script_vm_of(lua_State *state)
 {
 	return *(struct script_vm **)lua_getextraspace(state);
@@ -133,7 +172,8 @@ void *script_alloc(void *vm, void *block, size_t old_bytes, size_t bytes);
 
 /* ---- end.c: how a call is ended ---- */
 
-/* Whether the running handler may be suspended: it has time left, and is in no library's callback. */
+/* Whether the running handler may be suspended: it has time left, and is in no library's callback.
+ */
 bool script_may_suspend(const struct script_vm *vm, lua_State *state);
 
 /* Ends the running call with a named result. The format is lua_pushfstring's. */
@@ -197,6 +237,12 @@ void script_sandbox_globals(lua_State *state);
 /* Pushes a read-only view of the table on top, in its place; name is for the message. */
 void script_readonly(lua_State *state, const char *name);
 
+/* The libraries that content sees as tables: map, match. */
+extern const struct script_function script_lib_map[], script_lib_match[];
+extern const struct script_function script_lib_declare[], script_lib_events[], script_lib_intent[];
+/* lib_fight.c: methods of monsters. */
+extern const struct script_function script_fight_methods[];
+
 extern const struct script_function script_lib_base[], script_lib_string[], script_lib_table[],
 	script_lib_utf8[], script_lib_pattern[], script_lib_api[], script_lib_math[],
 	script_lib_keep[];
@@ -227,11 +273,46 @@ uint64_t script_check_actor(lua_State *state, struct script_vm *vm, int index);
 /* ... and an NPC as the first argument of one of its own. */
 uint64_t script_check_npc(lua_State *state, struct script_vm *vm, const char *call);
 
-/* job.c. player: HANDLE_NONE where no one acts. */
-enum script_result script_job_start(struct script_vm *vm, enum script_context context,
-	uint32_t npc_index, int handler_ref, uint64_t player);
+/* lib_declare.c: the table at index 1 holds nothing but what calls.h says of that class. */
+void script_check_fields(lua_State *state, const char *class);
+/* A handler of the table at index 1 as a reference, LUA_NOREF. */
+int script_take_handler(lua_State *state, const char *class, const char *name);
+/* A string field of 1 to 31 bytes of text of the table at index 1. */
+void script_take_name(
+	lua_State *state, const char *class, const char *field, char name[SCRIPT_NAME_BYTES]);
+/* Forgets declarations from count on. */
+void script_undeclare(struct script_vm *vm, uint32_t count);
+
+/* vm.c: a function of ours under a context's limits, with argument as a light userdata. */
+enum script_result script_protected(
+	struct script_vm *vm, enum script_context context, lua_CFunction function, void *argument);
+
+/* lib_events.c: an array of players; pushes it. */
+void script_push_players(lua_State *state, const uint64_t *players, uint32_t count);
+
+/* lib_keep.c: ends the call where Lua cannot be suspended: inside a library's callback. */
+void script_check_waits(lua_State *state, const char *call);
+
+/* storage.c: the storage of the declaration at index 1, for the NPC object on top. */
+void script_take_storage(lua_State *state, struct script_npc_slot *slot);
+
+/* lib_keep.c: the number of the item, quest named at index; else an error. */
+uint32_t script_check_item(lua_State *state, struct script_vm *vm, int index);
+uint32_t script_check_quest(lua_State *state, struct script_vm *vm, int index);
+
+/* lib_actor.c: a line of dialogue at index; else an error. */
+const char *script_check_text(lua_State *state, int index, size_t *bytes);
+/* A player as an argument. */
+uint64_t script_check_player(lua_State *state, struct script_vm *vm, int index);
+
+/* job.c. handler: enum script_handler; player: HANDLE_NONE where no one acts. */
+enum script_result script_job_start(struct script_vm *vm, uint32_t handler, uint32_t npc_index,
+	int handler_ref, uint64_t player);
 /* The next slice of an on_tick that is suspended. */
 enum script_result script_job_tick(struct script_vm *vm, uint32_t id);
+/* The same for an event; value: of a timer, or NULL. */
+enum script_result script_job_event(struct script_vm *vm, int handler_ref,
+	const struct script_event *event, const struct script_value *value);
 /* The number by which the host knows the running job. */
 uint32_t script_job_id(const struct script_vm *vm, const struct script_job *job);
 
