@@ -7,6 +7,7 @@
 #include "simulation/entity.h"
 #include "simulation/events.h"
 #include "simulation/grounds.h"
+#include "simulation/happening.h"
 #include "simulation/loot.h"
 #include "simulation/monster.h"
 #include "simulation/party.h"
@@ -157,6 +158,7 @@ static void reward(struct sim_map *m, uint32_t slot, uint32_t killer)
 	sim_loot_fall(m, slot, kind, owner);
 	if (owner == SIM_NONE)
 		return;
+	sim_happens_fight(m, SCRIPT_HANDLER_MONSTER_DEATH, slot, owner, 0);
 	m->purses[owner].gold_due += gold;
 	sim_party_near(m, owner, m->entities[slot].x_mm, m->entities[slot].y_mm, &group);
 	for (uint32_t i = 0; i < group.count; i++)
@@ -206,6 +208,8 @@ void sim_hurt(struct sim_map *m, uint32_t attacker, uint32_t target, uint32_t da
 	sim_count(m->shard, SIM_BLOWS, 1);
 	if (sim_is_monster(m, target) && attacker != SIM_NONE)
 		sim_monster_hurt(m, sim_monster_of(m, target), attacker);
+	if (sim_is_monster(m, target) && attacker < m->player_slots && body->health)
+		sim_happens_fight(m, SCRIPT_HANDLER_MONSTER_HURT, target, attacker, damage);
 	if (!body->health)
 		die(m, target, attacker);
 }

@@ -33,6 +33,15 @@ static inline bool sim_is_monster(const struct sim_map *m, uint32_t slot)
 	       slot < m->player_slots + m->npc_slots + m->monster_slots;
 }
 
+/* The slot of a monster's handle, also of one that has died and vanished, until another one appears
+ * in its slot; SIM_NONE: it is no monster's. */
+static inline uint32_t sim_slot_of_monster(const struct sim_map *m, uint64_t handle)
+{
+	uint32_t slot = handle_index(handle);
+
+	return sim_is_monster(m, slot) && sim_handle(m, slot) == handle ? slot : SIM_NONE;
+}
+
 static inline uint32_t sim_monster_of(const struct sim_map *m, uint32_t slot)
 {
 	return slot - m->player_slots - m->npc_slots;

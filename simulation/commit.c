@@ -4,8 +4,9 @@
 #include "common/level.h"
 #include "proto/client.pb-c.h"
 #include "simulation/combat.h"
-#include "simulation/list.h"
 #include "simulation/dialogue.h"
+#include "simulation/intent.h"
+#include "simulation/list.h"
 #include "simulation/live.h"
 #include "simulation/loot.h"
 #include "simulation/quest.h"
@@ -217,6 +218,15 @@ bool sim_commit_script(struct sim_map *m, uint32_t player, enum commit_reason re
 		ops, count);
 }
 
+bool sim_commit_intent(struct sim_map *m, uint32_t player, enum commit_reason reason,
+	uint32_t number, const struct commit_op *ops, uint32_t count)
+{
+	return ask(m, player, reason,
+		&(struct sim_commit){
+			.purpose = SIM_COMMIT_INTENT, .loot = SIM_NONE, .job = number},
+		ops, count);
+}
+
 /* What was earned and done, as operations. *busy: a quest among them is, so it has to wait. */
 static uint32_t gains(struct sim_map *m, uint32_t player, struct commit_op *op, bool *busy)
 {
@@ -409,6 +419,8 @@ static void take_effect(struct sim_map *m, struct sim_commit *commit)
 
 	if (commit->loot != SIM_NONE)
 		sim_loot_settled(m, commit->loot, ok, commit->action == SW_MSG_PICK_UP);
+	if (commit->purpose == SIM_COMMIT_INTENT)
+		sim_intent_answered(m, commit->job, (enum commit_result)commit->result);
 	if (!here) {
 		sim_count(m->shard, SIM_COMMITS_STALE, 1);
 		return;

@@ -50,6 +50,10 @@ bool sim_commit_ask(struct sim_map *m, uint32_t player, enum commit_reason reaso
 bool sim_commit_script(struct sim_map *m, uint32_t player, enum commit_reason reason, uint32_t job,
 	const struct commit_op *ops, uint32_t count);
 
+/* The same for an intent (intent.h). */
+bool sim_commit_intent(struct sim_map *m, uint32_t player, enum commit_reason reason,
+	uint32_t number, const struct commit_op *ops, uint32_t count);
+
 /* ---- a commit of two players (trading.c) ----
  * What the next one is called; places from m->commits_max on are trades'. Who has pushed it raises
  * s->commit_counter. */

@@ -139,6 +139,9 @@
 	X(LEAVES_OF_VIEW,     "leaves_of_view",     COUNTER_SUM,   "actors that left a player's view")                    \
 	X(VIEW_CHANGES,       "view_changes",       COUNTER_SUM,   "view change messages sent")                           \
 	X(RELIABLE_QUEUED,    "reliable_queued",    COUNTER_SUM,   "reliable messages that waited in the shard for a full ring") \
+	X(INTENTS,            "intents",            COUNTER_SUM,   "changes of what lasts that scripts have queued") \
+	X(INTENTS_LOST,       "intents_lost",       COUNTER_SUM,   "... that came to nothing: the player had too little, or left, or it took too long") \
+	X(HAPPENINGS_LOST,    "happenings_lost",    COUNTER_SUM,   "events that a script was not told of: too many waited") \
 	X(SCRIPT_TICKS_CUT,   "script_ticks_cut",   COUNTER_SUM,   "map ticks in which NPCs had to wait: the script budget was spent") \
 	X(SCRIPT_TICKS_RESTED, "script_ticks_rested", COUNTER_SUM, "on_tick handlers not called: the NPC's last one took more than its share") \
 	X(PARTIES,            "parties",            COUNTER_GAUGE, "parties with somebody on the map that ticked last")   \

@@ -13,6 +13,7 @@ static bool resume(struct sim_map *m, uint32_t player, const struct script_answe
 
 	p->job = 0;
 	p->question = 0;
+	p->waits = false;
 	return sim_npc_result(m, player, script_vm_resume(m->script, job, answer));
 }
 
@@ -50,6 +51,19 @@ bool sim_dialogue_ask(struct sim_map *m, uint32_t npc, uint32_t player,
 	return true;
 }
 
+bool sim_dialogue_wait(struct sim_map *m, uint32_t player, uint32_t seconds, uint32_t job)
+{
+	struct sim_player *p = sim_player(m, player);
+
+	if (!sim_is_present(m, player) || p->leave_wanted || (p->job && p->job != job))
+		return false;
+	p->job = job;
+	p->question = 0;
+	p->waits = true;
+	p->question_beat = m->beat + seconds * m->config.tick_hz;
+	return true;
+}
+
 uint32_t sim_dialogue_answer(
 	struct sim_map *m, uint32_t player, uint32_t question, uint32_t choice, uint32_t *cost)
 {
@@ -71,13 +85,14 @@ void sim_dialogue_end(struct sim_map *m, uint32_t player)
 		script_vm_cancel(m->script, p->job);
 	p->job = 0;
 	p->question = 0;
+	p->waits = false;
 }
 
 uint32_t sim_dialogue_second(struct sim_map *m, uint32_t player)
 {
 	const struct sim_player *p = sim_player(m, player);
 
-	if (!p->question || (int32_t)(m->beat - p->question_beat) < 0 || m->script_left_ns <= 0)
+	if ((!p->question && !p->waits) || (int32_t)(m->beat - p->question_beat) < 0 || m->script_left_ns <= 0)
 		return 0;
 	if (!resume(m, player, &(struct script_answer){.choice = 0}))
 		sim_send_refused(

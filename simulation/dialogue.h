@@ -17,6 +17,9 @@
 bool sim_dialogue_ask(struct sim_map *m, uint32_t npc, uint32_t player,
 	const struct script_question *question, uint32_t job);
 
+/* The job goes on after so many seconds. false: the player has one that waits, or is gone. */
+bool sim_dialogue_wait(struct sim_map *m, uint32_t player, uint32_t seconds, uint32_t job);
+
 /* A client's answer. Returns an ActionRefusal; adds to *cost. */
 uint32_t sim_dialogue_answer(
 	struct sim_map *m, uint32_t player, uint32_t question, uint32_t choice, uint32_t *cost);

@@ -48,7 +48,8 @@ static uint64_t hash_player(uint64_t h, const struct sim_map *m, uint32_t slot)
 			   p->peer_gone);
 	h = mix(h, (uint64_t)p->speed_mm_per_s << 32 | p->boost.attack << 16 | p->boost.defence);
 	h = mix(h, (uint64_t)p->job << 32 | p->question);
-	h = mix(h, (uint64_t)p->question_beat << 16 | (uint64_t)p->choices << 1 | p->keeping);
+	h = mix(h, (uint64_t)p->question_beat << 16 | (uint64_t)p->choices << 2 | (uint64_t)p->waits << 1 |
+			   p->keeping);
 	h = mix(h, (uint64_t)p->boost.health << 32 | p->silent_ticks);
 	h = mix(h, (uint64_t)p->portal_beat << 16 | (uint64_t)p->portal << 1 | p->turned_back);
 	h = hash_live(h, &p->live);
@@ -74,6 +75,7 @@ static uint64_t hash_fights(uint64_t h, const struct sim_map *m, uint32_t part, 
 
 		h = mix(h, (uint64_t)body->health << 32 | body->ready_beat);
 		h = mix(h, (uint64_t)body->back_beat << 32 | body->hurt_beat);
+		h = mix(h, body->attack);
 	}
 	for (uint32_t n = part; n < m->monster_slots; n += parts) {
 		h = mix(h, (uint64_t)m->monsters[n].target << 32 | m->monsters[n].around << 8 |
@@ -154,6 +156,25 @@ static uint64_t hash_match(uint64_t h, const struct sim_map *m)
 	return h;
 }
 
+/* What waits for the script's handlers, and what it wants kept. */
+static uint64_t hash_script(uint64_t h, const struct sim_map *m)
+{
+	h = mix(h, (uint64_t)m->happening_count << 32 | m->announcement_count);
+	h = mix(h, (uint64_t)m->announcement_next << 32 | script_vm_timers(m->script));
+	for (uint32_t i = 0; i < m->happening_count; i++) {
+		const struct script_event *event =
+			&m->happenings[(m->happening_head + i) % SIM_HAPPENINGS_MAX].event;
+
+		h = mix(h, (uint64_t)event->handler << 32 | event->declaration);
+		h = mix(mix(h, event->monster), event->player);
+	}
+	h = mix(h, (uint64_t)m->intents->waiting << 32 | m->intents->tokens);
+	for (uint32_t i = 0; i < SIM_INTENTS_MAX; i++)
+		h = mix(h, (uint64_t)m->intents->of[i].hash << 32 |
+				   m->intents->of[i].generation << 8 | m->intents->of[i].state);
+	return h;
+}
+
 uint64_t sim_hash_map(const struct sim_map *m, uint32_t part, uint32_t parts)
 {
 	uint64_t h = mix(m->random, (uint64_t)m->id << 32 | (uint32_t)m->match.ending << 2 |
@@ -166,6 +187,8 @@ uint64_t sim_hash_map(const struct sim_map *m, uint32_t part, uint32_t parts)
 	h = mix(h, (uint64_t)m->tick << 32 | m->beat);
 	h = mix(h, (uint64_t)m->questions << 32 | m->wake_count);
 	h = mix(h, m->due_ns);
+	if (m->script)
+		h = hash_script(h, m);
 	h = mix(h, (uint64_t)m->stage << 40 | (uint64_t)m->step << 32 | m->cursor);
 	for (uint32_t slot = part; slot < m->slots; slot += parts) {
 		const struct sim_entity *e = &m->entities[slot];

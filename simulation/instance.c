@@ -84,6 +84,9 @@ TAKES(sim_bag, 1336);
 TAKES(sim_commit, 448);
 TAKES(sim_quest_log, 44);
 TAKES(sim_wake, 16);
+TAKES(sim_happening, 72);
+TAKES(sim_intents, 86032);
+TAKES(sim_announcement, 516);
 TAKES(sim_loot, 48);
 TAKES(sim_cell, 24);
 TAKES(sim_action, 64);
@@ -118,6 +121,16 @@ static void lay_out_map(struct layout *l, struct sim_map *m)
 		take(l, players * m->game->quest_count * sizeof(*m->quests)); /* P x 8 B a quest */
 	m->quest_logs = take(l, players * sizeof(*m->quest_logs));            /* P x 44 B */
 	m->wakes = take(l, (size_t)m->commits_max * sizeof(*m->wakes));       /* 2 P x 16 B */
+	if (m->script) {
+		m->happenings = take(l, SIM_HAPPENINGS_MAX * sizeof(*m->happenings)); /* 72 KiB */
+		m->intents = take(l, sizeof(*m->intents));                            /* 84 KiB */
+		m->announcements =
+			take(l, SIM_ANNOUNCEMENTS * sizeof(*m->announcements)); /* 1 KiB */
+		m->handled.kinds = take(l, m->game->kind_count *
+						   sizeof(*m->handled.kinds)); /* 6 B a kind */
+		m->handled.quests = take(l, m->game->quest_count *
+						    sizeof(*m->handled.quests)); /* 4 B a quest */
+	}
 	m->trades_memory = take(l, trade_table_bytes(m->player_slots));       /* P x 0.4 KiB */
 	m->loot = take(l, (size_t)m->loot_slots * sizeof(*m->loot));          /* L x 48 B */
 	m->coming = take(l, (size_t)m->loot_slots * sizeof(*m->coming));      /* L x 4 B */

@@ -378,7 +378,7 @@ static void what_cannot_run_is_said(void **state)
 	start(&r, 1, 1);
 	strcpy(r.t.config.maps[1].rule, "duel");
 	assert_null(sim_instances_new(&r.t.config, NULL, 1, error, sizeof(error)));
-	assert_string_equal(error, "map arena: there is no match rule \"duel\", but timed, battle");
+	assert_string_equal(error, "map arena: there is no match rule \"duel\", but timed, battle, script");
 	strcpy(r.t.config.maps[1].rule, "timed");
 	strcpy(r.t.config.maps[1].script, "x.lua");
 	assert_null(sim_instances_new(&r.t.config, NULL, 1, error, sizeof(error)));

@@ -266,28 +266,57 @@ static enum script_kept make_plan(
 	return plan->full ? SCRIPT_KEPT_TOO_MANY : SCRIPT_KEPT_OK;
 }
 
+/* What can be asked for now, as operations. */
+static enum script_kept plan_all(
+	struct plan *plan, const struct script_change *changes, uint32_t count)
+{
+	struct sim_map *m = plan->m;
+	const struct sim_player *p = sim_player(m, plan->player);
+
+	if (!sim_is_present(m, plan->player) || p->leave_wanted || p->detail != SIM_DETAIL_READY)
+		return SCRIPT_KEPT_NOT_READY;
+	if (!sim_commit_room(m, plan->player))
+		return SCRIPT_KEPT_BUSY;
+	memcpy(plan->bag, m->bags[plan->player].stack, sizeof(plan->bag));
+	sim_work(m, SIM_COST_TRADE_PLAN);
+	return make_plan(plan, changes, count);
+}
+
 enum script_kept sim_keep(struct sim_map *m, uint32_t npc, uint32_t player,
 	const struct script_change *changes, uint32_t count, uint32_t job)
 {
 	struct sim_player *p = sim_player(m, player);
-	struct plan plan = {.m = m, .player = player, .npc = m->npcs[npc - m->player_slots].name};
+	struct plan plan = {.m = m, .player = player, .npc = ""};
 	enum script_kept kept;
 
-	if (!sim_is_present(m, player) || p->leave_wanted || p->detail != SIM_DETAIL_READY)
-		return SCRIPT_KEPT_NOT_READY;
-	if (!sim_is_alive(m, player) || sim_reach(m, player, npc, SIM_CLICK_RANGE_MM))
-		return SCRIPT_KEPT_TOO_FAR;
-	if (p->keeping || !sim_commit_room(m, player))
+	if (npc != SIM_NONE) {
+		plan.npc = m->npcs[npc - m->player_slots].name;
+		if (sim_is_present(m, player) && p->detail == SIM_DETAIL_READY &&
+			(!sim_is_alive(m, player) || sim_reach(m, player, npc, SIM_CLICK_RANGE_MM)))
+			return SCRIPT_KEPT_TOO_FAR;
+	}
+	if (p->keeping)
 		return SCRIPT_KEPT_BUSY;
-	memcpy(plan.bag, m->bags[player].stack, sizeof(plan.bag));
-	sim_work(m, SIM_COST_TRADE_PLAN);
-	kept = make_plan(&plan, changes, count);
+	kept = plan_all(&plan, changes, count);
 	if (kept != SCRIPT_KEPT_OK || !plan.op_count)
 		return kept;
 	if (!sim_commit_script(m, player, reason_of(&plan), job, plan.op, plan.op_count))
 		return SCRIPT_KEPT_UNAVAILABLE;
 	p->keeping = true;
 	return SCRIPT_KEPT_PENDING;
+}
+
+enum script_kept sim_keep_intent(struct sim_map *m, uint32_t player,
+	const struct script_change *changes, uint32_t count, uint32_t number)
+{
+	struct plan plan = {.m = m, .player = player, .npc = ""};
+	enum script_kept kept = plan_all(&plan, changes, count);
+
+	if (kept != SCRIPT_KEPT_OK || !plan.op_count)
+		return kept;
+	return sim_commit_intent(m, player, reason_of(&plan), number, plan.op, plan.op_count)
+		       ? SCRIPT_KEPT_PENDING
+		       : SCRIPT_KEPT_UNAVAILABLE;
 }
 
 void sim_keep_quest(

@@ -10,9 +10,14 @@
 
 #include "simulation/state.h"
 
-/* npc and player are slots. PENDING: asked; sim_dialogue_kept gets the answer with job. */
+/* npc and player are slots; npc SIM_NONE: no one gives or takes, so no reach is asked for. PENDING: asked; sim_dialogue_kept gets the answer with job. */
 enum script_kept sim_keep(struct sim_map *m, uint32_t npc, uint32_t player,
 	const struct script_change *changes, uint32_t count, uint32_t job);
+
+/* The same for an intent, which may be one of several of a player; sim_intent_answered gets the
+ * answer. */
+enum script_kept sim_keep_intent(struct sim_map *m, uint32_t player,
+	const struct script_change *changes, uint32_t count, uint32_t number);
 
 /* How a quest stands, for a script. */
 void sim_keep_quest(

@@ -7,6 +7,7 @@
 #include "simulation/commit.h"
 #include "simulation/dialogue.h"
 #include "simulation/entity.h"
+#include "simulation/happening.h"
 #include "simulation/interest.h"
 #include "simulation/list.h"
 #include "simulation/live.h"
@@ -181,6 +182,7 @@ static void place(struct sim_shard *s, struct sim_map *m, uint32_t slot)
 	p->owed |= SIM_OWE_ROUTE | SIM_OWE_JOINED | SIM_OWE_ANNOUNCE;
 	sim_lazy_push(m, &m->lazy, slot);
 	sim_count(s, SIM_JOINS, 1);
+	sim_happens_enter(m, slot);
 	if (m->match.rule)
 		m->match.rule->joined(m, m->match.state, slot, p->returning);
 }
@@ -216,6 +218,7 @@ static void leave(struct sim_shard *s, struct sim_map *m, uint32_t slot)
 {
 	struct sim_player *p = sim_player(m, slot);
 
+	sim_happens_leave(m, slot);
 	if (m->match.rule)
 		m->match.rule->left(m, m->match.state, slot);
 	p->state = SIM_PLAYER_LEAVING;

@@ -31,7 +31,7 @@ static void come(struct sim_map *m, uint32_t i)
 	m->coming[m->coming_count++] = i;
 }
 
-static void fall(struct sim_map *m, const struct sim_entity *e, const struct sim_item *item,
+static bool fall(struct sim_map *m, const struct sim_entity *e, const struct sim_item *item,
 	uint32_t count, uint32_t owner)
 {
 	uint32_t i = take_place(m);
@@ -39,7 +39,7 @@ static void fall(struct sim_map *m, const struct sim_entity *e, const struct sim
 
 	if (i == SIM_NONE) {
 		sim_count(m->shard, SIM_LOOT_LOST, 1);
-		return;
+		return false;
 	}
 	loot = &m->loot[i];
 	*loot = (struct sim_loot){.item = item->number,
@@ -60,6 +60,15 @@ static void fall(struct sim_map *m, const struct sim_entity *e, const struct sim
 		loot->y_mm = e->y_mm;
 	}
 	come(m, i);
+	return true;
+}
+
+bool sim_loot_leave(
+	struct sim_map *m, uint32_t slot, uint32_t item, uint32_t count, uint32_t owner)
+{
+	const struct sim_item *row = sim_game_item(m->game, item);
+
+	return row && count <= row->stack_max && fall(m, &m->entities[slot], row, count, owner);
 }
 
 void sim_loot_fall(struct sim_map *m, uint32_t monster_slot, const struct sim_monster_kind *kind,

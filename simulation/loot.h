@@ -26,6 +26,11 @@ static inline uint32_t sim_loot_slot(const struct sim_map *m, uint32_t i)
 void sim_loot_fall(struct sim_map *m, uint32_t monster_slot, const struct sim_monster_kind *kind,
 	uint32_t owner);
 
+/* Stage 6: so many of an item, one stack at most, beside what stands in the slot. false: there is no
+ * place, or no such item. */
+bool sim_loot_leave(
+	struct sim_map *m, uint32_t slot, uint32_t item, uint32_t count, uint32_t owner);
+
 /* Stage 5. Returns an ActionRefusal. */
 uint32_t sim_loot_pick(struct sim_map *m, uint32_t player, uint32_t actor_id);
 

@@ -3,6 +3,7 @@
 #include "simulation/combat.h"
 #include "simulation/entity.h"
 #include "simulation/grounds.h"
+#include "simulation/happening.h"
 #include "simulation/interest.h"
 #include "simulation/paths.h"
 #include "simulation/random.h"
@@ -207,6 +208,15 @@ void sim_monster_hurt(struct sim_map *m, uint32_t i, uint32_t attacker)
 		chase(m, i, attacker);
 }
 
+bool sim_monster_chase(struct sim_map *m, uint32_t i, uint32_t player)
+{
+	if (m->monsters[i].mood == SIM_DEAD || m->monsters[i].mood == SIM_RETURNS ||
+		!is_prey(m, player))
+		return false;
+	chase(m, i, player);
+	return true;
+}
+
 /* ---- chasing, and going back ---- */
 
 static void give_up(struct sim_map *m, uint32_t i)
@@ -327,6 +337,9 @@ uint32_t sim_monster_tick(struct sim_map *m, uint32_t i)
 			wander(m, i);
 		return SIM_COST_MONSTER + cost;
 	case SIM_CHASES:
+		if ((m->beat + i) % m->config.tick_hz == 0)
+			sim_happens_fight(m, SCRIPT_HANDLER_MONSTER_FIGHT, slot_of(m, i),
+				m->monsters[i].target, 0);
 		chase_step(m, i);
 		return SIM_COST_CHASE + SIM_COST_BLOW;
 	case SIM_RETURNS:

@@ -23,6 +23,9 @@ void sim_monster_first(struct sim_map *m, uint32_t i);
 /* attacker has hurt it. */
 void sim_monster_hurt(struct sim_map *m, uint32_t i, uint32_t attacker);
 
+/* Goes after that player from now on. false: it is dead, on its way home, or that is no prey. */
+bool sim_monster_chase(struct sim_map *m, uint32_t i, uint32_t player);
+
 /* Stage 6. Returns the cost. */
 uint32_t sim_monster_tick(struct sim_map *m, uint32_t i);
 

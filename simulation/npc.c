@@ -5,14 +5,21 @@
 #include <stdlib.h>
 
 #include "proto/client.pb-c.h"
+#include "simulation/combat.h"
+#include "simulation/deed.h"
 #include "simulation/dialogue.h"
 #include "simulation/entity.h"
+#include "simulation/happening.h"
+#include "simulation/intent.h"
 #include "simulation/keep.h"
+#include "simulation/match/match.h"
+#include "simulation/match/script.h"
 #include "simulation/random.h"
 #include "simulation/script/script.h"
 #include "simulation/send.h"
 #include "simulation/transfer.h"
 
+_Static_assert(SCRIPT_NAME_BYTES == SIM_GAME_NAME_BYTES, "a monster's is its kind's");
 _Static_assert(SCRIPT_NAME_BYTES == CHARACTER_NAME_BYTES, "an actor's name fits either way");
 
 /* ---- what the map provides to its script ---- */
@@ -22,6 +29,8 @@ static bool op_actor(void *ctx, uint64_t actor, struct script_actor *out)
 	const struct sim_map *m = ctx;
 	uint32_t slot = sim_slot_of_handle(m, actor);
 
+	if (slot == SIM_NONE)
+		slot = sim_slot_of_monster(m, actor); /* a corpse */
 	if (slot == SIM_NONE)
 		return false;
 	memset(out, 0, sizeof(*out));
@@ -38,6 +47,12 @@ static bool op_actor(void *ctx, uint64_t actor, struct script_actor *out)
 	}
 	if (slot >= m->player_slots && slot < m->player_slots + m->npc_slots)
 		memcpy(out->name, m->npcs[slot - m->player_slots].name, CHARACTER_NAME_BYTES);
+	if (sim_is_monster(m, slot))
+		memcpy(out->name, m->game->kinds[m->monsters[sim_monster_of(m, slot)].kind].name,
+			SCRIPT_NAME_BYTES);
+	out->has_body = sim_is_monster(m, slot) || out->detailed;
+	out->health = m->bodies[slot].health;
+	out->health_max = m->bodies[slot].health_max;
 	return true;
 }
 
@@ -156,6 +171,15 @@ static bool is_npc(const struct sim_map *m, uint32_t slot)
 	return slot >= m->player_slots && slot < m->player_slots + m->npc_slots;
 }
 
+/* What a handler leaves that nobody waits for, and that no NPC gives, is an intent: it is tried
+ * until it can be had. */
+static enum script_kept leave(
+	struct sim_map *m, uint32_t player, const struct script_change *changes, uint32_t count)
+{
+	return sim_intend(m, "", player, changes, count) == SCRIPT_INTENT_OK ? SCRIPT_KEPT_PENDING
+									     : SCRIPT_KEPT_BUSY;
+}
+
 static enum script_kept op_keep(void *ctx, uint64_t npc, uint64_t player,
 	const struct script_change *changes, uint32_t count, uint32_t job)
 {
@@ -163,7 +187,9 @@ static enum script_kept op_keep(void *ctx, uint64_t npc, uint64_t player,
 	uint32_t from = sim_slot_of_handle(m, npc), to = sim_slot_of_handle(m, player);
 	enum script_kept kept = SCRIPT_KEPT_NOT_READY;
 
-	if (is_npc(m, from) && to < m->player_slots)
+	if (npc == HANDLE_NONE && !job)
+		return leave(m, to, changes, count);
+	if ((npc == HANDLE_NONE || is_npc(m, from)) && to < m->player_slots)
 		kept = sim_keep(m, from, to, changes, count, job);
 	if (kept == SCRIPT_KEPT_PENDING)
 		sim_player(m, to)->job = job;
@@ -182,8 +208,86 @@ static bool op_ask(void *ctx, uint64_t npc, uint64_t player, const struct script
 	       sim_dialogue_ask(m, from, to, question, job);
 }
 
-static const struct script_ops ops = {op_actor, op_say, op_move, op_random, op_tick, op_place,
-	op_send, op_item, op_count_item, op_quest, op_quest_look, op_keep, op_ask, op_party};
+static uint32_t op_players(void *ctx)
+{
+	return ((struct sim_map *)ctx)->players;
+}
+
+static bool op_wait(void *ctx, uint64_t player, uint32_t seconds, uint32_t job)
+{
+	struct sim_map *m = ctx;
+	uint32_t slot = sim_slot_of_handle(m, player);
+
+	return slot < m->player_slots && sim_dialogue_wait(m, slot, seconds, job);
+}
+
+static void op_item_look(void *ctx, uint32_t number, struct script_item *out)
+{
+	const struct sim_item *item = sim_game_item(((struct sim_map *)ctx)->game, number);
+
+	if (item)
+		*out = (struct script_item){item->stack_max, item->attack, item->defence};
+}
+
+static void op_quest_row(void *ctx, uint32_t quest, struct script_quest_row *out)
+{
+	const struct sim_quest *row = &((struct sim_map *)ctx)->game->quests[quest];
+
+	*out = (struct script_quest_row){row->title, row->level, row->gold, row->experience};
+}
+
+static uint32_t op_kind(void *ctx, const char *name)
+{
+	return sim_game_kind(((struct sim_map *)ctx)->game, name);
+}
+
+static uint32_t op_card(void *ctx, const char *name)
+{
+	const struct sim_game *game = ((struct sim_map *)ctx)->game;
+
+	for (uint32_t i = 0; i < game->card_count; i++)
+		if (!strcmp(game->cards[i].name, name))
+			return i;
+	return UINT32_MAX;
+}
+
+static enum script_intent op_intend(void *ctx, const char *key, uint64_t player,
+	const struct script_change *changes, uint32_t count)
+{
+	struct sim_map *m = ctx;
+
+	return sim_intend(m, key, sim_slot_of_handle(m, player), changes, count);
+}
+
+static const struct script_ops ops = {.actor = op_actor,
+	.say = op_say,
+	.move = op_move,
+	.random = op_random,
+	.tick = op_tick,
+	.place = op_place,
+	.send = op_send,
+	.item = op_item,
+	.count_item = op_count_item,
+	.quest = op_quest,
+	.quest_look = op_quest_look,
+	.keep = op_keep,
+	.ask = op_ask,
+	.party = op_party,
+	.shout = sim_deed_shout,
+	.announce = sim_deed_announce,
+	.near = sim_deed_near,
+	.players = op_players,
+	.wait = op_wait,
+	.item_look = op_item_look,
+	.quest_row = op_quest_row,
+	.kind = op_kind,
+	.card = op_card,
+	.deed = sim_deed_do,
+	.intend = op_intend,
+	.match_ms = sim_match_script_ms,
+	.move_match = sim_match_script_move,
+	.match_players = sim_match_script_players,
+	.offer = sim_match_script_offer};
 
 /* ---- set-up ---- */
 
@@ -198,6 +302,7 @@ int sim_npc_load(
 	script_config_defaults(&script);
 	snprintf(script.map, sizeof(script.map), "%s", m->config.name);
 	script.index = m->number;
+	script.tick_hz = m->config.tick_hz;
 	script.version = from->version;
 	script.memory_bytes = from->memory_bytes;
 	script.watchdog = from->watchdog;
@@ -217,6 +322,11 @@ int sim_npc_load(
 	}
 	m->npc_slots = script_vm_npc_count(m->script);
 	return 0;
+}
+
+static bool has_rule(const struct sim_map *m)
+{
+	return m->script && script_vm_find(m->script, SCRIPT_HANDLER_RULE_TICK, "") != UINT32_MAX;
 }
 
 int sim_npc_place(struct sim_map *m, char *error, size_t error_bytes)
@@ -239,6 +349,13 @@ int sim_npc_place(struct sim_map *m, char *error, size_t error_bytes)
 		m->npc_ticks += declared->has_tick;
 		sim_entity_appear(m, slot, SIM_NPC, declared->x_mm, declared->y_mm, 0);
 		script_vm_bind(m->script, i, sim_handle(m, slot));
+	}
+	sim_happenings_find(m);
+	if (m->match.rule == &sim_match_script && !has_rule(m)) {
+		snprintf(error, error_bytes,
+			"map %s: its rule is script, and its script has no rule { on_tick = ... }",
+			m->config.name);
+		return -EINVAL;
 	}
 	return 0;
 }
@@ -279,7 +396,7 @@ uint32_t sim_npc_click(struct sim_map *m, uint32_t npc, uint32_t player, uint32_
 	if (result == SCRIPT_NO_ROOM)
 		return SW__ACTION_REFUSAL__BUSY;
 	return sim_npc_result(m, player, result) ? SW__ACTION_REFUSAL__ACTION_REFUSAL_NONE
-					 : SW__ACTION_REFUSAL__SCRIPT_FAILED;
+						 : SW__ACTION_REFUSAL__SCRIPT_FAILED;
 }
 
 /* The handler's intent lasts for this tick. */
@@ -293,11 +410,13 @@ static void npc_walk(struct sim_map *m, uint32_t i)
 	npc->dx = npc->dy = 0;
 }
 
-/* The share of the tick's budget is the same for all: who took more rests until it has earned it. */
+/* The share of the tick's budget is the same for all: who took more rests until it has earned it.
+ */
 static void npc_ran(struct sim_map *m, uint32_t i, enum script_result result)
 {
 	int64_t cost_ns = cost_of(result, SIM_COST_SCRIPT_TICK);
-	int64_t share_ns = (int64_t)m->shard->script_tick_us * 1000 / (m->npc_ticks ? m->npc_ticks : 1);
+	int64_t share_ns =
+		(int64_t)m->shard->script_tick_us * 1000 / (m->npc_ticks ? m->npc_ticks : 1);
 
 	m->script_left_ns -= cost_ns;
 	tell_over_time(m, result);
@@ -313,7 +432,7 @@ static void npc_ran(struct sim_map *m, uint32_t i, enum script_result result)
 
 /* The watchdog saw the handlers use up the tick's budget, which what each is counted with did not
  * tell. */
-static bool spent(struct sim_map *m)
+bool sim_npc_spent(struct sim_map *m)
 {
 	if (!script_vm_spent(m->script))
 		return m->script_left_ns <= 0;
@@ -323,22 +442,37 @@ static bool spent(struct sim_map *m)
 	return true;
 }
 
-/* Handlers of clicks that took longer than a slice. */
+void sim_npc_event(
+	struct sim_map *m, enum script_context context, uint32_t player, enum script_result result)
+{
+	m->script_left_ns -= cost_of(result, SIM_COST_SCRIPT);
+	tell_over_time(m, result);
+	/* It is the player's, and ends with his stay. */
+	if (result == SCRIPT_SUSPENDED && context == SCRIPT_CONTEXT_QUEST)
+		sim_player(m, player)->job = script_vm_job(m->script);
+}
+
+/* Handlers that took longer than a slice. */
 static bool go_on(struct sim_map *m, struct sim_slice *slice, int64_t least_ns)
 {
 	struct script_gone_on gone;
 	enum script_result result;
 	uint32_t player;
 
-	while (m->script_left_ns > least_ns && !spent(m)) {
+	while (m->script_left_ns > least_ns && !sim_npc_spent(m)) {
 		if (slice->left <= 0)
 			return false;
 		if (!script_vm_go_on(m->script, &gone, &result))
 			break;
 		slice->left -= SIM_COST_SCRIPT;
 		player = sim_slot_of_handle(m, gone.player);
-		if (player >= m->player_slots)
+		if (gone.context != SCRIPT_CONTEXT_NPC_CLICK || player >= m->player_slots) {
+			if (gone.context == SCRIPT_CONTEXT_QUEST && player < m->player_slots &&
+				sim_player(m, player)->job == gone.job && result != SCRIPT_WAITING)
+				sim_player(m, player)->job = 0;
+			sim_npc_event(m, gone.context, player, result);
 			continue;
+		}
 		if (sim_player(m, player)->job == gone.job && result != SCRIPT_WAITING)
 			sim_player(m, player)->job = 0;
 		if (!sim_npc_result(m, player, result))
@@ -358,7 +492,7 @@ static bool each_tick(struct sim_shard *s, struct sim_map *m, struct sim_slice *
 		slice->left -= SIM_COST_SLOT;
 		if (!m->npcs[i].has_tick)
 			continue;
-		if (spent(m)) {
+		if (sim_npc_spent(m)) {
 			/* Whoever waits is first next time; nobody waits for ever. */
 			m->npc_next = i;
 			m->cursor = m->npc_slots;
@@ -375,8 +509,8 @@ static bool each_tick(struct sim_shard *s, struct sim_map *m, struct sim_slice *
 	return true;
 }
 
-/* Clicks that go on are first in every other tick, for half of the budget, so that neither they nor the
- * ticks starve the others. */
+/* Clicks that go on are first in every other tick, for half of the budget, so that neither they nor
+ * the ticks starve the others. */
 bool sim_npc_ticks(struct sim_shard *s, struct sim_map *m, struct sim_slice *slice)
 {
 	if (!m->script)

@@ -38,6 +38,13 @@ int sim_npc_place(struct sim_map *m, char *error, size_t error_bytes);
  */
 bool sim_npc_result(struct sim_map *m, uint32_t player, enum script_result result);
 
+/* The same of an event's handler; player: whom it was called for, SIM_NONE: nobody. */
+void sim_npc_event(struct sim_map *m, enum script_context context, uint32_t player,
+	enum script_result result);
+
+/* Whether the tick's budget is spent: what else there is waits for the next one. */
+bool sim_npc_spent(struct sim_map *m);
+
 /* The shard's thread. A player clicked an NPC. Returns an ActionRefusal; adds to *cost. */
 uint32_t sim_npc_click(struct sim_map *m, uint32_t npc, uint32_t player, uint32_t *cost);
 

@@ -2,6 +2,7 @@
 
 #include "proto/client.pb-c.h"
 #include "simulation/commit.h"
+#include "simulation/happening.h"
 
 static const struct sim_quest *quest_of(const struct sim_map *m, uint32_t quest)
 {
@@ -257,6 +258,10 @@ void sim_quest_apply(struct sim_map *m, uint32_t player, const struct commit_op 
 		: !now->state || sim_quest_is_done(now->state) ? SIM_QUESTS_BEGUN
 							       : SIM_QUEST_PROGRESS,
 		1);
+	if (op->amount && sim_quest_is_done((uint32_t)op->amount))
+		sim_happens_quest(m, player, quest, true);
+	else if (op->amount && (!now->state || sim_quest_is_done(now->state)))
+		sim_happens_quest(m, player, quest, false);
 	now->state = (uint16_t)op->amount;
 	now->again_beat = sim_quest_is_done(now->state) && quest_of(m, quest)->again_s
 				  ? beat_after(m, quest_of(m, quest)->again_s)

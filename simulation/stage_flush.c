@@ -1,10 +1,11 @@
-/* Stage 8: updates to the dataplane, autosave, counts.
+/* Stage 8: updates to the dataplane, autosave, what scripts want kept, counts.
  *
  * The flush is spread: on a map of more than SIM_FLUSH_UNPACED players, observer i may be served
  * once i / slots of a quarter of the period has passed since the stage began, so the dataplane gets
  * a stream and not a burst. A tick that runs late does not pause. Autosave goes by hash bucket: the
  * slot's bucket among the ticks of one autosave period, so each player is looked at once a period,
  * and saved if it stands elsewhere than was saved. */
+#include "simulation/intent.h"
 #include "simulation/life.h"
 #include "simulation/list.h"
 #include "simulation/state.h"
@@ -96,6 +97,8 @@ bool sim_stage_flush(struct sim_shard *s, struct sim_map *m, struct sim_slice *s
 			sim_life_push(m, m->cursor);
 		}
 	}
+	if (!sim_intents_ask(m, slice))
+		return false;
 	counter_put(&s->counters[SIM_PLAYERS], s->players);
 	counter_put(&s->counters[SIM_OWED], owed(s));
 	return true;

@@ -195,6 +195,7 @@ struct sim_player {
 	uint32_t question;      /* that it waits for; 0: for none */
 	uint32_t question_beat; /* ... until then */
 	uint8_t choices;
+	bool waits;          /* the job does, until question_beat */
 	bool keeping;        /* a handler's commit is under way */
 	uint32_t lacks_more; /* health that it lacks beyond what its body shows, until the details
 				are there */
@@ -251,7 +252,12 @@ struct sim_bag {
 #define SIM_QUESTS_OPEN    10u
 
 /* Who asked for a commit, and so who is told. */
-enum sim_commit_purpose { SIM_COMMIT_ACTION, SIM_COMMIT_GAINS, SIM_COMMIT_SCRIPT };
+enum sim_commit_purpose {
+	SIM_COMMIT_ACTION,
+	SIM_COMMIT_GAINS,
+	SIM_COMMIT_SCRIPT,
+	SIM_COMMIT_INTENT
+};
 
 /* A commit under way. */
 struct sim_commit {
@@ -259,7 +265,7 @@ struct sim_commit {
 	uint32_t player, generation;
 	uint32_t loot;   /* that it is about, SIM_NONE */
 	uint32_t loads;  /* of the player, when it was asked */
-	uint32_t job;    /* SCRIPT: the handler that waits for it; 0: none */
+	uint32_t job;    /* SCRIPT: the handler that waits for it; 0: none. INTENT: its number */
 	uint8_t purpose; /* enum sim_commit_purpose */
 	uint8_t action;  /* the client's message type; 0: none */
 	uint8_t op_count;
@@ -293,6 +299,53 @@ struct sim_quest_log {
 struct sim_wake {
 	uint32_t player, generation, job;
 	uint8_t kept; /* enum script_kept */
+};
+
+#define SIM_HAPPENINGS_MAX 1024u /* that wait for their handlers on one map */
+#define SIM_INTENTS_MAX    256u
+#define SIM_ANNOUNCEMENTS  2u
+#define SIM_NOT_HANDLED    UINT16_MAX
+
+/* Something that the map's script has a handler for (happening.h). */
+struct sim_happening {
+	struct script_event event;
+	uint32_t beat; /* it happened in */
+};
+
+/* Which declarations of the script have handlers: their numbers, or SIM_NOT_HANDLED. */
+struct sim_handled_kind {
+	uint16_t hurt, fight, death;
+};
+struct sim_handled_quest {
+	uint16_t begin, complete;
+};
+struct sim_handled {
+	struct sim_handled_kind *kinds;   /* [game->kind_count] */
+	struct sim_handled_quest *quests; /* [game->quest_count] */
+	uint16_t enter, leave;
+};
+
+/* What a script wants kept (intent.h). */
+struct sim_intent {
+	struct script_change change[SCRIPT_CHANGES_MAX];
+	char key[SCRIPT_KEY_BYTES];
+	uint32_t hash; /* of the key; 0: it has none */
+	uint32_t player, player_generation;
+	uint32_t generation; /* how often the place was used */
+	uint32_t next_beat, until_beat;
+	uint8_t state, change_count;
+};
+
+struct sim_intents {
+	struct sim_intent of[SIM_INTENTS_MAX];
+	uint32_t waiting; /* of those, not asked for yet */
+	uint32_t cursor;
+	uint32_t tokens, token_beat;
+};
+
+struct sim_announcement {
+	uint32_t bytes;
+	char text[SCRIPT_SAY_BYTES];
 };
 
 enum sim_loot_state {
@@ -534,6 +587,12 @@ struct sim_map {
 	struct sim_action *actions; /* [actions_max] */
 	uint32_t actions_max, action_head, action_count;
 	struct sim_list life, lazy, arrived;
+	struct sim_happening *happenings; /* [SIM_HAPPENINGS_MAX]: a queue */
+	uint32_t happening_head, happening_count;
+	struct sim_handled handled;
+	struct sim_intents *intents;
+	struct sim_announcement *announcements; /* [announcement_count], the first is being told */
+	uint32_t announcement_count, announcement_next; /* the next player's slot */
 	uint32_t npc_next; /* who ticks first when the script budget ran out */
 	struct script_vm *script;
 };

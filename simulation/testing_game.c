@@ -66,7 +66,16 @@ static const struct {
 		"end\n"
 		"    end end, on_tick = function(npc) npc:walk(math.random(-1, 1), 0) end } end\n"
 		"npc { name = 'Shop', x = 21, y = 19, on_click = function(npc, player)\n"
-		"  player:add_gold(-1) player:give_item('gel', 2) end }\n"},
+		"  player:add_gold(-1) player:give_item('gel', 2) end }\n"
+		"monster { kind = 'wanderer', on_fight = function(m, p) m:shout('grr') end,\n"
+		"  on_hurt = function(m, p, n) if n > 14 then m:heal(1) end end,\n"
+		"  on_death = function(m, p) p:add_experience(1)\n"
+		"    if math.random(3) == 1 then m:drop('gel', 1, p) end\n"
+		"    queue_intent('kill ' .. p.name, p, { gold = 1 })\n"
+		"    start_timer('told', 1, p.name) end }\n"
+		"timer { name = 'told', on_time = function(name) map.announce(name .. ' won') end }\n"
+		"quest { name = 'hunt', on_begin = function(p) wait(1) p:add_gold(1) commit() end }\n"
+		"map_events { on_enter = function(p) map.announce(p.name) end }\n"},
 };
 
 void test_game_write(const char *folder)
@@ -341,7 +350,8 @@ void test_game_happened(const struct test_shard *t)
 		{"cards picked", SIM_CARDS_PICKED}, {"cards given", SIM_CARDS_GIVEN},
 		{"states of parties", SIM_PARTY_STATES}, {"party requests", SIM_PARTY_REQUESTS},
 		{"party resyncs", SIM_PARTY_RESYNCS}, {"party lives", SIM_PARTY_LIVES},
-		{"shares of parties", SIM_PARTY_SHARES}, {"rooms ended", SIM_INSTANCES_ENDED}};
+		{"shares of parties", SIM_PARTY_SHARES}, {"rooms ended", SIM_INSTANCES_ENDED},
+		{"intents", SIM_INTENTS}};
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
 		if (!test_counter(t, all[i].counter))

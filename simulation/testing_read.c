@@ -371,8 +371,10 @@ static void read_send(struct test_shard *t, struct test_client *c, const struct 
 		assert_non_null(dialogue);
 		c->dialogues++;
 		strncpy(c->dialogue, dialogue->text, sizeof(c->dialogue) - 1);
-		c->question = dialogue->question;
-		c->choices = (uint32_t)dialogue->n_choices;
+		if (dialogue->question) { /* a line that is said in between ends no question */
+			c->question = dialogue->question;
+			c->choices = (uint32_t)dialogue->n_choices;
+		}
 		sw__dialogue__free_unpacked(dialogue, NULL);
 		break;
 	}

@@ -77,10 +77,6 @@ uint32_t battle_pick(struct sim_map *m, void *state, uint32_t slot, uint32_t off
 
 /* Telling. Each returns the cost; state keeps b->tell while somebody has not heard Joined yet. */
 uint32_t battle_tell_state(struct sim_map *m, struct battle *b);
-uint32_t battle_tell_offer(struct sim_map *m, const struct battle *b,
-	const struct battle_fighter *fighter, uint32_t left_ms);
-uint32_t battle_tell_taken(struct sim_map *m, const struct battle *b,
-	const struct battle_fighter *fighter, uint32_t card, bool by_default);
 uint32_t battle_tell_result(struct sim_map *m, const struct battle *b);
 
 #endif

@@ -3,42 +3,14 @@
 #include "proto/client.pb-c.h"
 #include "simulation/combat.h"
 #include "simulation/match/battle.h"
+#include "simulation/match/cards.h"
 #include "simulation/random.h"
-#include "simulation/view.h"
-
-/* Together, whatever was drawn: a body's fields are 16 bits, and steps stay below a tile. */
-#define ATTACK_MAX         10000u
-#define HEALTH_MAX         100000u
-#define SPEED_PERMILLE_MAX 1000u
-
-static uint32_t add(uint32_t *sum, uint32_t more, uint32_t most)
-{
-	uint32_t room = most - *sum;
-
-	*sum += more < room ? more : room;
-	return more < room ? more : room;
-}
 
 static uint32_t take(struct sim_map *m, struct battle *b, struct battle_fighter *fighter,
 	uint32_t at, bool by_default)
 {
-	const struct sim_card *card = &m->game->cards[fighter->offered[at]];
-	struct sim_player *p = sim_player(m, fighter->slot);
-	uint32_t health;
-
 	fighter->offered_count = 0;
-	add(&p->boost.attack, card->attack, ATTACK_MAX);
-	add(&p->boost.defence, card->defence, ATTACK_MAX);
-	add(&p->boost.speed_permille, card->speed_permille, SPEED_PERMILLE_MAX);
-	health = add(&p->boost.health, card->health, HEALTH_MAX);
-	p->speed_mm_per_s = SIM_WALK_MM_PER_S * (1000 + p->boost.speed_permille) / 1000;
-	sim_body_player(m, fighter->slot, false);
-	m->bodies[fighter->slot].health += health;
-	p->tell |= SIM_TELL_STATUS;
-	if (health)
-		sim_view_renew(m, fighter->slot);
-	sim_count(m->shard, by_default ? SIM_CARDS_GIVEN : SIM_CARDS_PICKED, 1);
-	return SIM_COST_SEND + battle_tell_taken(m, b, fighter, card->number, by_default);
+	return sim_cards_take(m, fighter->slot, b->offer, fighter->offered[at], by_default);
 }
 
 static bool stands(const struct sim_map *m, const struct battle_fighter *fighter)
@@ -70,7 +42,8 @@ uint32_t battle_offer(struct sim_map *m, struct battle *b, uint32_t pick_s)
 			}
 			fighter->offered[fighter->offered_count++] = card;
 		}
-		cost += battle_tell_offer(m, b, fighter, pick_s * 1000);
+		cost += sim_cards_offer(m, fighter->slot, b->offer, fighter->offered,
+			fighter->offered_count, pick_s * 1000);
 	}
 	return cost;
 }

@@ -1,4 +1,4 @@
-/* What the rule battle tells its players: MatchState, CardOffer, CardTaken, MatchResult. */
+/* What the rule battle tells its players: MatchState, MatchResult. */
 #include "proto/client.pb-c.h"
 #include "simulation/match/battle.h"
 #include "simulation/send.h"
@@ -57,49 +57,6 @@ uint32_t battle_tell_state(struct sim_map *m, struct battle *b)
 		cost += SIM_COST_SEND;
 	}
 	return cost;
-}
-
-uint32_t battle_tell_offer(struct sim_map *m, const struct battle *b,
-	const struct battle_fighter *fighter, uint32_t left)
-{
-	Sw__CardOffer offer = SW__CARD_OFFER__INIT;
-	Sw__MatchCard cards[BATTLE_CARDS], *list[BATTLE_CARDS];
-
-	for (uint32_t i = 0; i < fighter->offered_count; i++) {
-		const struct sim_card *card = &m->game->cards[fighter->offered[i]];
-
-		cards[i] = (Sw__MatchCard)SW__MATCH_CARD__INIT;
-		cards[i].number = card->number;
-		cards[i].name = (char *)card->name;
-		cards[i].attack = card->attack;
-		cards[i].defence = card->defence;
-		cards[i].health = card->health;
-		cards[i].speed_permille = card->speed_permille;
-		list[i] = &cards[i];
-	}
-	offer.offer = b->offer;
-	offer.left_ms = left;
-	offer.n_cards = fighter->offered_count;
-	offer.cards = list;
-	sim_send_reliable(m->shard, m, fighter->slot, SW_CHANNEL_SESSION,
-		(uint32_t)sw__card_offer__pack(
-			&offer, sim_send_begin(m->shard, SW_MSG_CARD_OFFER)));
-	return SIM_COST_SEND;
-}
-
-uint32_t battle_tell_taken(struct sim_map *m, const struct battle *b,
-	const struct battle_fighter *fighter, uint32_t card, bool by_default)
-{
-	Sw__CardTaken taken = SW__CARD_TAKEN__INIT;
-
-	taken.offer = b->offer;
-	taken.card = card;
-	taken.speed_mm_per_s = sim_player(m, fighter->slot)->speed_mm_per_s;
-	taken.by_default = by_default;
-	sim_send_reliable(m->shard, m, fighter->slot, SW_CHANNEL_SESSION,
-		(uint32_t)sw__card_taken__pack(
-			&taken, sim_send_begin(m->shard, SW_MSG_CARD_TAKEN)));
-	return SIM_COST_SEND;
 }
 
 uint32_t battle_tell_result(struct sim_map *m, const struct battle *b)

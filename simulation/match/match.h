@@ -36,7 +36,7 @@ struct sim_match_rule {
 };
 
 /* X(rule): the variables sim_match_<rule>, in files of this folder */
-#define SIM_MATCH_RULES(X)      X(timed) X(battle)
+#define SIM_MATCH_RULES(X)      X(timed) X(battle) X(script)
 #define SIM_MATCH_DECLARE(rule) extern const struct sim_match_rule sim_match_##rule;
 SIM_MATCH_RULES(SIM_MATCH_DECLARE)
 
