@@ -18,8 +18,8 @@ void swc_session_free(struct swc_session *session)
 	swc_view_free(&session->view);
 }
 
-static void send_message(struct swc_session *session, uint8_t channel, bool reliable, uint8_t type,
-	const ProtobufCMessage *message)
+void swc_session_send(struct swc_session *session, uint8_t channel, bool reliable, uint8_t type,
+	const struct ProtobufCMessage *message)
 {
 	uint8_t packet[2 * SWC_TICKET_BYTES_MAX];
 	size_t bytes = 1 + protobuf_c_message_get_packed_size(message);
@@ -44,7 +44,7 @@ static void send_hello(struct swc_session *session, Sw__Solution *solution)
 	hello.place.len = session->place_bytes;
 	hello.client_build = (char *)session->hello.client_build;
 	hello.solution = solution;
-	send_message(session, SW_CHANNEL_SESSION, true, SW_MSG_HELLO, &hello.base);
+	swc_session_send(session, SW_CHANNEL_SESSION, true, SW_MSG_HELLO, &hello.base);
 }
 
 void swc_session_connected(struct swc_session *session, const struct swc_hello *hello)
@@ -52,6 +52,7 @@ void swc_session_connected(struct swc_session *session, const struct swc_hello *
 	session->hello = *hello;
 	session->state = SWC_ADMITTING;
 	session->challenged = false;
+	session->chat.count = 0; /* a connection begins in none */
 	session->redirect.wanted = false;
 	session->ops.event(session->ops.ctx, &(struct swc_event){.type = SWC_EVENT_CONNECTED});
 	send_hello(session, NULL);
@@ -75,7 +76,7 @@ void swc_session_click(struct swc_session *session, uint32_t actor_id)
 
 	click.actor_id = actor_id;
 	click.stay = session->stay;
-	send_message(session, SW_CHANNEL_SESSION, true, SW_MSG_CLICK, &click.base);
+	swc_session_send(session, SW_CHANNEL_SESSION, true, SW_MSG_CLICK, &click.base);
 }
 
 void swc_session_pick(struct swc_session *session, uint32_t offer, uint32_t card)
@@ -85,7 +86,7 @@ void swc_session_pick(struct swc_session *session, uint32_t offer, uint32_t card
 	pick.offer = offer;
 	pick.card = card;
 	pick.stay = session->stay;
-	send_message(session, SW_CHANNEL_SESSION, true, SW_MSG_CARD_PICK, &pick.base);
+	swc_session_send(session, SW_CHANNEL_SESSION, true, SW_MSG_CARD_PICK, &pick.base);
 }
 
 void swc_session_attack(struct swc_session *session, uint32_t actor_id)
@@ -94,7 +95,7 @@ void swc_session_attack(struct swc_session *session, uint32_t actor_id)
 
 	attack.actor_id = actor_id;
 	attack.stay = session->stay;
-	send_message(session, SW_CHANNEL_SESSION, true, SW_MSG_ATTACK, &attack.base);
+	swc_session_send(session, SW_CHANNEL_SESSION, true, SW_MSG_ATTACK, &attack.base);
 }
 
 void swc_session_pick_up(struct swc_session *session, uint32_t actor_id)
@@ -103,7 +104,7 @@ void swc_session_pick_up(struct swc_session *session, uint32_t actor_id)
 
 	pick.actor_id = actor_id;
 	pick.stay = session->stay;
-	send_message(session, SW_CHANNEL_SESSION, true, SW_MSG_PICK_UP, &pick.base);
+	swc_session_send(session, SW_CHANNEL_SESSION, true, SW_MSG_PICK_UP, &pick.base);
 }
 
 void swc_session_move_item(struct swc_session *session, uint32_t from, uint32_t to, uint32_t count)
@@ -114,7 +115,7 @@ void swc_session_move_item(struct swc_session *session, uint32_t from, uint32_t 
 	move.to = to;
 	move.count = count;
 	move.stay = session->stay;
-	send_message(session, SW_CHANNEL_SESSION, true, SW_MSG_MOVE_ITEM, &move.base);
+	swc_session_send(session, SW_CHANNEL_SESSION, true, SW_MSG_MOVE_ITEM, &move.base);
 }
 
 void swc_session_drop_item(struct swc_session *session, uint32_t slot, uint32_t count)
@@ -124,7 +125,7 @@ void swc_session_drop_item(struct swc_session *session, uint32_t slot, uint32_t 
 	drop.slot = slot;
 	drop.count = count;
 	drop.stay = session->stay;
-	send_message(session, SW_CHANNEL_SESSION, true, SW_MSG_DROP_ITEM, &drop.base);
+	swc_session_send(session, SW_CHANNEL_SESSION, true, SW_MSG_DROP_ITEM, &drop.base);
 }
 
 void swc_session_trade_ask(struct swc_session *session, uint32_t actor_id)
@@ -133,7 +134,7 @@ void swc_session_trade_ask(struct swc_session *session, uint32_t actor_id)
 
 	request.actor_id = actor_id;
 	request.stay = session->stay;
-	send_message(session, SW_CHANNEL_SESSION, true, SW_MSG_TRADE_REQUEST, &request.base);
+	swc_session_send(session, SW_CHANNEL_SESSION, true, SW_MSG_TRADE_REQUEST, &request.base);
 }
 
 void swc_session_trade_offer(
@@ -146,7 +147,7 @@ void swc_session_trade_offer(
 	offer.kind = (Sw__TradeOfferKind)kind;
 	offer.slot = slot;
 	offer.amount = amount;
-	send_message(session, SW_CHANNEL_SESSION, true, SW_MSG_TRADE_OFFER, &offer.base);
+	swc_session_send(session, SW_CHANNEL_SESSION, true, SW_MSG_TRADE_OFFER, &offer.base);
 }
 
 void swc_session_trade_confirm(struct swc_session *session, uint32_t trade, uint32_t version)
@@ -156,7 +157,7 @@ void swc_session_trade_confirm(struct swc_session *session, uint32_t trade, uint
 	confirm.trade = trade;
 	confirm.stay = session->stay;
 	confirm.version = version;
-	send_message(session, SW_CHANNEL_SESSION, true, SW_MSG_TRADE_CONFIRM, &confirm.base);
+	swc_session_send(session, SW_CHANNEL_SESSION, true, SW_MSG_TRADE_CONFIRM, &confirm.base);
 }
 
 void swc_session_trade_cancel(struct swc_session *session, uint32_t trade)
@@ -165,7 +166,7 @@ void swc_session_trade_cancel(struct swc_session *session, uint32_t trade)
 
 	cancel.trade = trade;
 	cancel.stay = session->stay;
-	send_message(session, SW_CHANNEL_SESSION, true, SW_MSG_TRADE_CANCEL, &cancel.base);
+	swc_session_send(session, SW_CHANNEL_SESSION, true, SW_MSG_TRADE_CANCEL, &cancel.base);
 }
 
 void swc_session_answer(struct swc_session *session, uint32_t question, uint32_t choice)
@@ -175,7 +176,7 @@ void swc_session_answer(struct swc_session *session, uint32_t question, uint32_t
 	answer.question = question;
 	answer.choice = choice;
 	answer.stay = session->stay;
-	send_message(session, SW_CHANNEL_SESSION, true, SW_MSG_DIALOGUE_ANSWER, &answer.base);
+	swc_session_send(session, SW_CHANNEL_SESSION, true, SW_MSG_DIALOGUE_ANSWER, &answer.base);
 }
 
 void swc_session_abandon(struct swc_session *session, uint32_t quest)
@@ -184,7 +185,7 @@ void swc_session_abandon(struct swc_session *session, uint32_t quest)
 
 	abandon.quest = quest;
 	abandon.stay = session->stay;
-	send_message(session, SW_CHANNEL_SESSION, true, SW_MSG_QUEST_ABANDON, &abandon.base);
+	swc_session_send(session, SW_CHANNEL_SESSION, true, SW_MSG_QUEST_ABANDON, &abandon.base);
 }
 
 void swc_session_party(struct swc_session *session, uint64_t request, int act,
@@ -198,7 +199,7 @@ void swc_session_party(struct swc_session *session, uint64_t request, int act,
 	words.character_id = character_id;
 	if (name)
 		words.name = (char *)name;
-	send_message(session, SW_CHANNEL_SESSION, true, SW_MSG_PARTY_REQUEST, &words.base);
+	swc_session_send(session, SW_CHANNEL_SESSION, true, SW_MSG_PARTY_REQUEST, &words.base);
 }
 
 bool swc_session_use_ground(struct swc_session *session, const struct swc_ground *ground)
@@ -282,7 +283,7 @@ static void send_inputs(struct swc_session *session)
 	batch.inputs = inputs;
 	session->stats.batches++;
 	session->input_tries++;
-	send_message(session, SW_CHANNEL_WORLD, false, SW_MSG_INPUT, &batch.base);
+	swc_session_send(session, SW_CHANNEL_WORLD, false, SW_MSG_INPUT, &batch.base);
 }
 
 void swc_session_self_predicted(struct swc_session *session)

@@ -7,6 +7,7 @@
 #define SWC_SESSION_H
 
 #include "client/ground.h"
+#include "client/chat.h"
 #include "client/pace.h"
 #include "client/prediction.h"
 #include "client/proof.h"
@@ -61,6 +62,7 @@ struct swc_session {
 	uint32_t input_tries;            /* batches sent since the last new input */
 	uint32_t view_sequence;          /* of the last ViewChange of this stay */
 	uint32_t view_stay;              /* the stay that the view belongs to; maybe the next one */
+	struct swc_chat chat;
 	uint64_t party_version;          /* of the last PartyState taken */
 	uint8_t place[SWC_PLACE_BYTES_MAX]; /* of the last Queued that had one */
 	uint32_t place_bytes;
@@ -79,6 +81,11 @@ void swc_session_connected(struct swc_session *session, const struct swc_hello *
 
 /* Works at what the server has asked for (proof.wanted), so many hashes; sends the answer. */
 void swc_session_work(struct swc_session *session, uint32_t hashes);
+
+/* A message to the server: at most 2 KiB of it. */
+struct ProtobufCMessage;
+void swc_session_send(struct swc_session *session, uint8_t channel, bool reliable, uint8_t type,
+	const struct ProtobufCMessage *message);
 
 /* A packet came. Malformed ones are counted in stats.refused. */
 void swc_session_receive(

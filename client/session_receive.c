@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "client/session_chat.h"
 #include "proto/client.pb-c.h"
 #include "proto/message_types.h"
 
@@ -847,6 +848,16 @@ static const struct {
 	{SW_MSG_QUEST_UPDATE, SW_CHANNEL_SESSION, &sw__quest_update__descriptor,
 		handle_quest_update},
 	{SW_MSG_ACTION_REFUSED, SW_CHANNEL_SESSION, &sw__action_refused__descriptor, handle_denied},
+	{SW_MSG_CHAT_LINE, SW_CHANNEL_CHAT, &sw__chat_line__descriptor, swc_session_on_chat_line},
+	{SW_MSG_CHAT_WHISPERED, SW_CHANNEL_CHAT, &sw__chat_whispered__descriptor,
+		swc_session_on_chat_whispered},
+	{SW_MSG_CHAT_DONE, SW_CHANNEL_CHAT, &sw__chat_done__descriptor, swc_session_on_chat_done},
+	{SW_MSG_CHAT_REFUSED, SW_CHANNEL_CHAT, &sw__chat_refused__descriptor,
+		swc_session_on_chat_refused},
+	{SW_MSG_CHAT_CHANNEL, SW_CHANNEL_CHAT, &sw__chat_channel__descriptor,
+		swc_session_on_chat_channel},
+	{SW_MSG_CHAT_ANNOUNCEMENT, SW_CHANNEL_CHAT, &sw__chat_announcement__descriptor,
+		swc_session_on_chat_announcement},
 };
 
 static enum swc_refusal receive(

@@ -7,6 +7,7 @@
 #include <enet/enet.h>
 
 #include "client/session.h"
+#include "client/session_chat.h"
 #include "proto/client.pb-c.h"
 #include "proto/message_types.h"
 
@@ -515,6 +516,80 @@ int swc_party(struct swc_client *client, uint64_t request, enum swc_party_act ac
 		return -ENOTCONN;
 	swc_session_party(&client->session, request, (int)act, character_id, name);
 	return 0;
+}
+
+/* Whether a client may ask for something of chat with this text. */
+static int may_chat(const struct swc_client *client, const char *text, const char *name)
+{
+	if ((text && strlen(text) > SWC_SAY_BYTES_MAX) || (name && strlen(name) >= SWC_NAME_BYTES))
+		return -EINVAL;
+	return client->session.state == SWC_PLAYING ? 0 : -ENOTCONN;
+}
+
+int swc_say(struct swc_client *client, uint64_t request, uint64_t channel, const char *text)
+{
+	int rc = may_chat(client, text, NULL);
+
+	if (!rc)
+		swc_session_say(&client->session, request, channel, text);
+	return rc;
+}
+
+int swc_whisper(struct swc_client *client, uint64_t request, uint64_t character_id,
+	const char *name, const char *text)
+{
+	int rc = may_chat(client, text, name);
+
+	if (!rc)
+		swc_session_whisper(&client->session, request, character_id, name, text);
+	return rc;
+}
+
+int swc_channel_join(struct swc_client *client, uint64_t request, enum swc_channel_kind kind,
+	const char *name)
+{
+	int rc = may_chat(client, NULL, name);
+
+	if (!rc)
+		swc_session_channel_join(&client->session, request, (int)kind, name);
+	return rc;
+}
+
+int swc_channel_part(struct swc_client *client, uint64_t request, uint64_t channel)
+{
+	int rc = may_chat(client, NULL, NULL);
+
+	if (!rc)
+		swc_session_channel_part(&client->session, request, channel);
+	return rc;
+}
+
+int swc_block(struct swc_client *client, uint64_t request, uint64_t character_id, bool unblock)
+{
+	int rc = may_chat(client, NULL, NULL);
+
+	if (!rc)
+		swc_session_block(&client->session, request, character_id, unblock);
+	return rc;
+}
+
+int swc_chat_report(struct swc_client *client, uint64_t request, uint64_t channel, uint64_t token,
+	uint64_t sequence, const char *why)
+{
+	int rc = may_chat(client, why, NULL);
+
+	if (!rc)
+		swc_session_chat_report(&client->session, request, channel, token, sequence, why);
+	return rc;
+}
+
+int swc_announcements(struct swc_client *client, uint64_t request, uint64_t after)
+{
+	int rc = may_chat(client, NULL, NULL);
+
+	if (!rc)
+		swc_session_announcements(&client->session, request, after);
+	return rc;
 }
 
 const struct swc_self *swc_self(const struct swc_client *client)

@@ -122,6 +122,29 @@ enum swc_party_act {
 	SWC_PARTY_DISBAND, /* the leader */
 };
 
+#define SWC_CHANNELS_MAX  64u   /* of chat, that one is in */
+#define SWC_SAY_BYTES_MAX 1024u /* the longest text that one may say; a server may take less */
+#define SWC_HISTORY_MAX   256u
+
+/* What kind of channel, docs/protocol.md: ChatKind. */
+enum swc_channel_kind {
+	SWC_CHANNEL_NONE, /* a kind that this library does not know */
+	SWC_CHANNEL_GLOBAL,
+	SWC_CHANNEL_LANGUAGE,
+	SWC_CHANNEL_MAP,
+	SWC_CHANNEL_GUILD,
+	SWC_CHANNEL_PARTY,
+	SWC_CHANNEL_GM,
+};
+
+/* Something that somebody has said. token and sequence name it, with its channel. */
+struct swc_line {
+	uint64_t token, sequence;
+	uint64_t sender_id; /* character id */
+	uint64_t unix_ms;
+	const char *sender, *text;
+};
+
 /* One's own character. */
 struct swc_self {
 	uint64_t character_id; /* known from ADMITTED on */
@@ -181,6 +204,12 @@ struct swc_stats {
 	uint64_t dialogues;
 	uint64_t blows;            /* told of */
 	uint64_t blows_other_stay; /* on a map that was left: ignored (normal) */
+	uint64_t chat_lines, whispers;
+	uint64_t chat_missed;  /* lines that did not come, by their numbers */
+	uint64_t chat_repeats; /* lines, whispers and announcements that came again: ignored */
+	uint64_t chat_old;     /* lines of an owner that is none any more: ignored */
+	uint64_t chat_unknown; /* lines of a channel that one is not in: ignored */
+	uint64_t chat_refused; /* what one asked for */
 	uint64_t refused[SWC_REFUSAL_COUNT];
 	uint32_t rtt_ms, rtt_variance_ms; /* ENet's estimate */
 };
@@ -216,6 +245,12 @@ enum swc_event_type {
 	SWC_EVENT_CARDS,         /* .cards: choose one with swc_pick */
 	SWC_EVENT_CARD_TAKEN,    /* .card_taken */
 	SWC_EVENT_RESULT,        /* .result: the match is over */
+	SWC_EVENT_CHAT_CHANNEL,  /* .chat_channel: one is in a channel, or has left it */
+	SWC_EVENT_CHAT_LINE,     /* .chat_line: somebody has said something there, once */
+	SWC_EVENT_CHAT_WHISPER,  /* .whisper: somebody whispers to one, once */
+	SWC_EVENT_CHAT_DONE,     /* .chat_done: what one asked for was done */
+	SWC_EVENT_CHAT_REFUSED,  /* .chat_refused: it was not */
+	SWC_EVENT_ANNOUNCEMENT,  /* .announcement: the server's owners say something to all */
 	SWC_EVENT_DISCONNECTED,  /* .disconnected; the last event */
 };
 
@@ -407,6 +442,38 @@ struct swc_event {
 			const struct swc_rank *rank; /* [count], the first place first */
 		} result;
 		struct {
+			uint64_t channel; /* its number, for what one says in it */
+			uint32_t kind;    /* enum swc_channel_kind, or a newer server's */
+			bool left;
+			bool owner_changed; /* what was said last may be missing */
+			const char *name;   /* for a person; may be empty */
+			uint32_t slow_ms;   /* each may say one line in this time; 0: at will */
+			uint32_t count;
+			const struct swc_line *history; /* [count]: what was said last, oldest
+							 * first; may be known already */
+		} chat_channel;
+		struct {
+			uint64_t channel;
+			uint64_t missed; /* lines before this one that did not come */
+			bool owner_changed;
+			struct swc_line line;
+		} chat_line;
+		struct swc_line whisper;
+		struct {
+			uint64_t request;
+			uint64_t token, sequence; /* of what one said; otherwise 0 */
+		} chat_done;
+		struct {
+			uint64_t request;
+			uint32_t reason; /* ChatRefusal of client.proto */
+			const char *text;
+			uint32_t retry_after_ms; /* 0: not known */
+		} chat_refused;
+		struct {
+			uint64_t number, unix_ms;
+			const char *text;
+		} announcement;
+		struct {
 			uint32_t reason; /* enum sw_disconnect_reason; 0 if timed_out or we left */
 			const char *text;
 			bool timed_out; /* no answer, or the server fell silent */
@@ -552,6 +619,25 @@ int swc_trade_cancel(struct swc_client *client, uint32_t trade); /* or decline *
 int swc_party(struct swc_client *client, uint64_t request, enum swc_party_act act,
 	uint64_t character_id, const char *name);
 
+/* Chat: docs/protocol.md. request is a number of one's own, which CHAT_DONE or CHAT_REFUSED gives
+ * back; 0: only a refusal is told. Channels are named by the number that a CHAT_CHANNEL event gave.
+ * All return -ENOTCONN before JOINED and after the end, -EINVAL for a text of more than
+ * SWC_SAY_BYTES_MAX or a name of more than 31 bytes. */
+int swc_say(struct swc_client *client, uint64_t request, uint64_t channel, const char *text);
+/* To one: by character_id or, where that is 0, by name. */
+int swc_whisper(struct swc_client *client, uint64_t request, uint64_t character_id,
+	const char *name, const char *text);
+int swc_channel_join(struct swc_client *client, uint64_t request, enum swc_channel_kind kind,
+	const char *name);
+int swc_channel_part(struct swc_client *client, uint64_t request, uint64_t channel);
+/* Take no more whispers from somebody, or again. */
+int swc_block(struct swc_client *client, uint64_t request, uint64_t character_id, bool unblock);
+/* Show a line (channel 0: a whisper) to the moderators. */
+int swc_chat_report(struct swc_client *client, uint64_t request, uint64_t channel, uint64_t token,
+	uint64_t sequence, const char *why);
+/* Ask for what was announced after this number. */
+int swc_announcements(struct swc_client *client, uint64_t request, uint64_t after);
+
 /* Choose a card of the offer that a CARDS event brought. The answer is CARD_TAKEN or ACTION_DENIED.
  * Returns -ENOTCONN before JOINED and after the end. */
 int swc_pick(struct swc_client *client, uint32_t offer, uint32_t card);
@@ -583,12 +669,16 @@ const char *swc_trade_end_text(uint32_t reason);
 /* The same of a PartyResult, and what a PartyChange says of its subject ("has joined"). */
 const char *swc_party_result_text(uint32_t result);
 const char *swc_party_change_text(uint32_t change);
+/* The same of a ChatRefusal. */
+const char *swc_chat_refusal_text(uint32_t reason);
 /* The short name of a reason ("TICKET_USED"); never NULL. */
 const char *swc_reason_name(uint32_t reason);
 /* ... of an ActionRefusal and of a TradeEndReason, as client.proto has them: "TOO_FAR", "END_DONE".
  */
 const char *swc_denied_name(uint32_t reason);
 const char *swc_trade_end_name(uint32_t reason);
+/* ... of a ChatRefusal: "CHAT_MUTED". */
+const char *swc_chat_refusal_name(uint32_t reason);
 
 /* --- before one connects: is the node there, does it take players, how far is it? ---
  *

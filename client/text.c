@@ -209,6 +209,60 @@ const char *swc_trade_end_name(uint32_t reason)
 	return name_of(&sw__trade_end_reason__descriptor, reason);
 }
 
+const char *swc_chat_refusal_name(uint32_t reason)
+{
+	return name_of(&sw__chat_refusal__descriptor, reason);
+}
+
+const char *swc_chat_refusal_text(uint32_t reason)
+{
+	switch ((Sw__ChatRefusal)reason) {
+	case SW__CHAT_REFUSAL__CHAT_MALFORMED:
+		return "the message could not be read";
+	case SW__CHAT_REFUSAL__CHAT_EMPTY:
+		return "there is no text";
+	case SW__CHAT_REFUSAL__CHAT_TOO_LONG:
+		return "that is too long";
+	case SW__CHAT_REFUSAL__CHAT_NOT_UTF8:
+		return "that is not UTF-8";
+	case SW__CHAT_REFUSAL__CHAT_CONTROL_CHARACTER:
+		return "there is a control character in it";
+	case SW__CHAT_REFUSAL__CHAT_FILTERED:
+		return "there is a word in it that is not said here";
+	case SW__CHAT_REFUSAL__CHAT_MUTED:
+		return "you may say nothing for now";
+	case SW__CHAT_REFUSAL__CHAT_BANNED:
+		return "you may not be in this channel";
+	case SW__CHAT_REFUSAL__CHAT_BLOCKED:
+		return "that one takes no whispers from you";
+	case SW__CHAT_REFUSAL__CHAT_NO_CHANNEL:
+		return "there is no such channel";
+	case SW__CHAT_REFUSAL__CHAT_BAD_NAME:
+		return "no channel can have this name";
+	case SW__CHAT_REFUSAL__CHAT_NOT_MEMBER:
+		return "you are not in this channel";
+	case SW__CHAT_REFUSAL__CHAT_NO_RIGHT:
+		return "you may not do that here";
+	case SW__CHAT_REFUSAL__CHAT_TOO_MANY_CHANNELS:
+		return "you are in as many channels as you may be";
+	case SW__CHAT_REFUSAL__CHAT_TOO_OFTEN:
+		return "you have said too much in a short time";
+	case SW__CHAT_REFUSAL__CHAT_SLOW_MODE:
+		return "the channel is slow: not so soon after your last line";
+	case SW__CHAT_REFUSAL__CHAT_BUSY:
+		return "too much is said in this channel just now";
+	case SW__CHAT_REFUSAL__CHAT_OFFLINE:
+		return "that one is not in the game";
+	case SW__CHAT_REFUSAL__CHAT_UNAVAILABLE:
+		return "chat is not available now";
+	case SW__CHAT_REFUSAL__CHAT_TARGET_ONESELF:
+		return "that is you";
+	case SW__CHAT_REFUSAL__CHAT_REFUSAL_NONE:
+	default:
+		return "a reason that this client does not know";
+	}
+}
+
 const char *swc_party_result_text(uint32_t result)
 {
 	switch ((Sw__PartyResult)result) {

@@ -237,8 +237,10 @@ class Client:
             self.channels.pop(got["channel"], None)
             return
         known = self.channels.get(got["channel"])
-        if not known or got["token"] > known["token"]:
+        if not known:
             self.channels[got["channel"]] = got
+        elif got["token"] > known["token"]:
+            known["token"], known["sequence"] = got["token"], 0
 
     def on_ChatLine(self, got):
         known = self.channels.get(got["channel"])
