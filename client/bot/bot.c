@@ -84,6 +84,7 @@ static void on_event(void *ctx, struct swc_client *client, const struct swc_even
 	trader_event(&bot->trader, event, partner_name(client, event));
 	quester_event(&bot->quester, event);
 	fellow_event(&bot->fellow, swc_self(client), event);
+	talker_event(&bot->talker, swc_self(client), event, bot->now_ns);
 	if (event->type == SWC_EVENT_TRADE && event->trade.phase == SWC_TRADE_UNDER_WAY)
 		journal_deal(&bot->journal, client, "under_way", &bot->trader.deal);
 	switch (event->type) {
@@ -189,6 +190,12 @@ static void on_event(void *ctx, struct swc_client *client, const struct swc_even
 	case SWC_EVENT_PARTY_ANSWER:
 	case SWC_EVENT_PARTY_INVITE:
 	case SWC_EVENT_PARTY_LIVE:
+	case SWC_EVENT_CHAT_CHANNEL:
+	case SWC_EVENT_CHAT_LINE:
+	case SWC_EVENT_CHAT_WHISPER:
+	case SWC_EVENT_CHAT_DONE:
+	case SWC_EVENT_CHAT_REFUSED:
+	case SWC_EVENT_ANNOUNCEMENT:
 	case SWC_EVENT_CORRECTED:
 	case SWC_EVENT_WALLS_UNKNOWN:
 	case SWC_EVENT_QUESTS:
@@ -217,6 +224,7 @@ void bot_init(struct bot *bot, uint32_t index, const struct options *options,
 	walker_init(&bot->detour, options->seed + 1, index);
 	trader_init(&bot->trader, options->seed, index);
 	fellow_init(&bot->fellow, options->seed, index);
+	talker_init(&bot->talker, options->seed, index);
 }
 
 int bot_connect(struct bot *bot)
@@ -256,6 +264,7 @@ int bot_connect(struct bot *bot)
 	bot->journal.line++;
 	trader_again(&bot->trader);
 	fellow_again(&bot->fellow);
+	talker_again(&bot->talker);
 	status = swc_open(&config, &bot->client);
 	for (uint32_t i = 0; !status && i < bot->maps->count; i++)
 		status = swc_use_ground(bot->client, bot->maps->grounds[i]);
@@ -570,25 +579,58 @@ static bool wants_portal(struct bot *bot, uint64_t now_ns)
 	return bot->trip;
 }
 
+/* The name of some player in view, or NULL. */
+static const char *somebody(const struct bot *bot, uint64_t *random)
+{
+	uint32_t count = swc_actors(bot->client);
+	const struct swc_actor *actor =
+		count ? swc_actor_at(bot->client, bot_random_below(random, count)) : NULL;
+
+	return actor && actor->kind == SWC_PLAYER ? actor->name : NULL;
+}
+
 /* Beside whatever else it does. */
 static void party(struct bot *bot, uint64_t now_ns)
 {
-	uint32_t count = swc_actors(bot->client);
-	const struct swc_actor *actor;
 	struct fellow_act act;
 
 	if (!bot->options->party || !bot->detailed)
 		return;
-	actor = count ? swc_actor_at(bot->client, bot_random_below(&bot->fellow.random, count))
-		      : NULL;
 	if (fellow_step(&bot->fellow, swc_self(bot->client),
-		    actor && actor->kind == SWC_PLAYER ? actor->name : NULL, now_ns, &act))
+		    somebody(bot, &bot->fellow.random), now_ns, &act))
 		swc_party(bot->client, act.request, act.act, act.character_id, act.name);
+}
+
+/* Likewise. */
+static void chat(struct bot *bot, uint64_t now_ns)
+{
+	struct swc_client *client = bot->client;
+	struct talker_act act;
+
+	if (!bot->options->chat || !bot->detailed ||
+		!talker_step(&bot->talker, swc_self(client), somebody(bot, &bot->talker.random),
+			now_ns, &act))
+		return;
+	switch (act.what) {
+	case TALKER_SAY:
+		swc_say(client, act.request, act.channel, act.text);
+		break;
+	case TALKER_WHISPER:
+		swc_whisper(client, act.request, 0, act.name, act.text);
+		break;
+	case TALKER_JOIN:
+		swc_channel_join(client, act.request, SWC_CHANNEL_LANGUAGE, act.name);
+		break;
+	case TALKER_PART:
+		swc_channel_part(client, act.request, act.channel);
+		break;
+	}
 }
 
 static void play(struct bot *bot, uint64_t now_ns, bool walk)
 {
 	party(bot, now_ns);
+	chat(bot, now_ns);
 	if (go_and_click(bot, now_ns) || (walk && trade(bot, now_ns)) ||
 		(walk && quest(bot, now_ns)))
 		return;
@@ -689,6 +731,12 @@ static const char *wrong(const struct bot *bot)
 	}
 	if (bot->fellow.odd)
 		return "was told of its party what cannot be";
+	if (bot->talker.disorder)
+		return "heard lines twice or out of order";
+	if (options->chat && bot->talker.missed)
+		return "missed lines";
+	if (bot->talker.heard < options->expect_lines)
+		return "heard too few lines";
 	if (stats->reliable_lost + bot->comeback.reliable_lost)
 		return "lost reliable messages";
 	if (stats->leaves_unknown + bot->comeback.leaves_unknown)

@@ -9,6 +9,7 @@
 #include "client/bot/options.h"
 #include "client/bot/quester.h"
 #include "client/bot/tickets.h"
+#include "client/bot/talker.h"
 #include "client/bot/trader.h"
 #include "client/bot/walker.h"
 #include "client/stormweir.h"
@@ -73,6 +74,7 @@ struct bot {
 	/* trading, and coming again */
 	struct trader trader;
 	struct fellow fellow;
+	struct talker talker;
 	struct journal_line journal;
 	struct comeback comeback;
 	uint64_t trip_ns; /* when it turns from staying to travelling, or back */

@@ -26,6 +26,7 @@
 		"all together must carry out so many trades")                                      \
 	X("expect-parties", expect_parties, 0, UINT32_MAX,                                         \
 		"all together must come into parties so often")                                    \
+	X("expect-lines", expect_lines, 0, UINT32_MAX, "each bot must hear so many chat lines")    \
 	X("returns", returns, 0, 10000,                                                            \
 		"each comes again so often: line i + k x bots of the tickets is bot i's k-th (0)") \
 	X("expect-leaves", expect_leaves, 0, UINT32_MAX, "all together must see so many go")       \
@@ -63,6 +64,7 @@
 	X("trade", trade, "trade with players near: fairly, unfairly, and breaking off")           \
 	X("quests", quests, "click all NPCs in turn, choose the first answer, fight for quests")   \
 	X("party", party, "make and change parties with players near")                             \
+	X("chat", chat, "say lines in channels, whisper to players near; lose nothing of it")     \
 	X("fight", fight, "attack monsters near, and pick up what lies near")                      \
 	X("pass", pass, "come again with the pass that was given, while it is good")               \
 	X("checksum", checksum, "ENet's CRC-32, if the server has it on")

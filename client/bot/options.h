@@ -15,13 +15,14 @@ struct options {
 	uint64_t stand_still_last_ns, leave_over_ns, connect_timeout_ns, silence_ns, vanish_ns;
 	uint32_t connects_per_s;
 	uint32_t expect_enters, expect_leaves, expect_moves, expect_results, expect_trades,
-		expect_quests, expect_parties;
+		expect_quests, expect_parties, expect_lines;
 	uint32_t returns; /* each bot has so many tickets more */
 	uint32_t expect_refused,
 		expect_disconnect; /* enum sw_disconnect_reason; REASON_ANY: none */
 	uint32_t protocol_version;
 	uint64_t seed;
-	bool still, show, checksum, portals, fight, pick, quests, trade, party, pass, until_well;
+	bool still, show, checksum, portals, fight, pick, quests, trade, party, chat, pass,
+		until_well;
 };
 
 /* Returns 0; 1 when --help was answered; -1 after saying on stderr what is wrong. */

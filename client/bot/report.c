@@ -68,6 +68,24 @@ static json_t *party_json(const struct fellow *fellow)
 		(int)fellow->told, "lives", (int)fellow->lives, "odd", (int)fellow->odd);
 }
 
+static json_t *chat_json(const struct talker *talker)
+{
+	json_t *refused = json_object();
+
+	for (uint32_t i = 0; i < TALKER_REFUSALS_MAX; i++)
+		if (talker->refused[i])
+			json_object_set_new(refused, swc_chat_refusal_name(i),
+				json_integer((json_int_t)talker->refused[i]));
+	return json_pack("{s:i, s:i, s:i, s:i, s:o, s:i, s:i, s:i, s:i, s:I, s:i, s:i, s:I, s:I}",
+		"said", (int)talker->said, "whispers", (int)talker->whispers, "joins",
+		(int)talker->joins, "done", (int)talker->done, "refused", refused, "heard",
+		(int)talker->heard, "whispered", (int)talker->whispered, "own", (int)talker->own,
+		"came", (int)talker->came, "missed", N(talker->missed), "owners",
+		(int)talker->owners, "disorder", (int)talker->disorder, "delay_us_mean",
+		N(talker->own ? talker->delay_ns / talker->own / 1000 : 0), "delay_us_max",
+		N(talker->delay_ns_max / 1000));
+}
+
 static json_t *trades_json(const struct trader *trader)
 {
 	json_t *fates = json_object();
@@ -158,6 +176,8 @@ static json_t *bot_json(const struct bot *bot)
 		json_object_set_new(json, "trades", trades_json(&bot->trader));
 	if (bot->options->party)
 		json_object_set_new(json, "party", party_json(&bot->fellow));
+	if (bot->options->chat)
+		json_object_set_new(json, "chat", chat_json(&bot->talker));
 	if (bot->options->returns || bot->options->pass)
 		json_object_set_new(json, "comebacks", comebacks_json(&bot->comeback));
 	if (bot->options->pass)
