@@ -1,4 +1,4 @@
-# onemap.sh: what W3 and W4 share: a real server with private Redis and PostgreSQL on one CPU's lcore, over memif, and
+# onemap.sh: what W3, W4 and W5 share: a real server with private Redis and PostgreSQL on one CPU's lcore, over memif, and
 # players with signed tickets from a generator. Sourced by bash scripts after `set -euo pipefail` and `name=…`:
 #   onemap_options NUMBERS ARGUMENTS...  what the script was called with
 #   onemap_begin BUILD_FOLDER   services, key, memory; all is removed when the script ends
@@ -147,7 +147,7 @@ onemap_ground() {
 onemap_config() {
 	local players=$1 width=$2 peers content=$here/lua/content ground="width: ${2}m, height: ${2}m"
 	[[ $3 != game ]] || onemap_ground "$players" "$width" || return 1
-	peers=$((players + players / 8 + 64))
+	peers=$((players + players / 8 + 64 + ${queue:-0}))
 	http_port=$((20000 + RANDOM % 10000))
 	cat >"$dir/node.yaml" <<YAML
 node: { name: onemap, stop_deadline: 60s }
@@ -168,9 +168,10 @@ maps:
   - { name: field, shard: 0, $ground, view: 40m, players_max: $players }
 admission:
   players_max: $players
-  rate: 100000 # the queue is W5's
-  burst: 100000
-  batch: 1000
+  rate: ${rate:-100000} # the gates are W5's
+  burst: ${burst:-100000}
+  batch: ${batch:-1000}
+  queue_max: ${queue:-0}
   first_map: field
   proof_bits_max: 0 # the generator holds the CPU that verifies, and does no work for it
   ticket_keys: [{ id: 1, public_key: $public }]
@@ -297,20 +298,26 @@ onemap_watch() {
 	onemap_wait 'gen: done' $((start + seconds - SECONDS + 30))
 }
 
-onemap_play() {
-	local players=$1 seconds=$2 walk=$3 status rate=${LOGIN_RATE:-1500}
-	# Who is in already fights, and PostgreSQL shares its CPU with the generator.
-	[[ $walk != game ]] || rate=${LOGIN_RATE:-800}
+# onemap_generator PLAYERS OPTIONS...: starts it.
+onemap_generator() {
+	local players=$1
+	shift
 	: >"$dir/figures"
 	# shellcheck disable=SC2046 # words
 	process_spawn "$dir/generator.pid" "$dir/figures" nice -n -15 "$bin/stormweir-gen" \
 		--lcores "0@$cpu_generator" -m "$mb_generator" $(onemap_eal gen client) -- --port net_memif0 \
 		--tx-ip 10.78.1.2,10.78.1.1 --rxd 16384 --txd 16384 --burst 64 --forward-mode game \
-		--clients "$players" --tickets "$dir/tickets" --login-rate "$rate" \
-		--settle "${SETTLE:-5}" --seconds "$seconds" --walk "$walk"
+		--clients "$players" --tickets "$dir/tickets" "$@"
 	onemap_first "$dir/postgres.pid"
 	onemap_first "$dir/redis/redis.pid"
 	onemap_first "$dir/generator.pid"
+}
+
+onemap_play() {
+	local players=$1 seconds=$2 walk=$3 status rate=${LOGIN_RATE:-1500}
+	# Who is in already fights, and PostgreSQL shares its CPU with the generator.
+	[[ $walk != game ]] || rate=${LOGIN_RATE:-800}
+	onemap_generator "$players" --login-rate "$rate" --settle "${SETTLE:-5}" --seconds "$seconds" --walk "$walk"
 	progress "$players players ($walk) log in"
 	onemap_wait 'gen: playing' $((60 + players / 500)) || {
 		status=$?

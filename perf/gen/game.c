@@ -68,12 +68,12 @@ struct game {
 	struct game_config config;
 	struct flow_ops ops;
 	struct game_counters counters;
-	struct latency latency;
+	struct latency latency, storm_latency;
 	struct client *clients;
 	struct hunter *hunters; /* [clients], NULL: nobody hunts */
 	struct ack_line acks;
 	uint32_t *order; /* in which clients have their turn within a tick: by chance */
-	uint64_t start_ns, now_ns, period_ns;
+	uint64_t start_ns, storm_ns, now_ns, period_ns;
 	uint64_t turns; /* clients whose turn has been, over all ticks */
 	uint32_t now_ms, swept_ms, sweep_next;
 	uint32_t connect_next, waiting, playing, last_reason;
@@ -94,7 +94,8 @@ struct game *game_new(const struct game_config *config, const struct flow_ops *o
 
 	if (config->clients < 1 || config->clients > FLOW_CLIENTS_MAX || config->ids < 1 ||
 		config->ids > 4095 || config->hz < 1 || config->login_rate < 1 ||
-		config->tickets->count < config->clients)
+		config->tickets->count < config->clients || !config->give_up_s ||
+		config->storm >= config->clients || (config->storm && !config->storm_rate))
 		return NULL;
 	game = calloc(1, sizeof(*game));
 	if (!game)
@@ -117,7 +118,7 @@ struct game *game_new(const struct game_config *config, const struct flow_ops *o
 	memset(game->clients, 0, config->clients * sizeof(*game->clients));
 	game->random = 0x9e3779b97f4a7c15ull + config->seed;
 	game->period_ns = NS_PER_S / config->hz;
-	game->waiting = config->clients;
+	game->waiting = config->clients - config->storm;
 	for (uint32_t i = 0; i < config->clients; i++) {
 		uint32_t j = random_below(game, i + 1);
 
@@ -413,11 +414,17 @@ static void later(struct game *game, uint32_t index)
 	game->counters.retries++;
 }
 
+static bool settled(const struct game *game, const struct client *client)
+{
+	return (uint32_t)(client - game->clients) < game->config.clients - game->config.storm;
+}
+
 static void over(struct game *game, struct client *client, uint32_t reason)
 {
 	if (client->state == PLAYING) {
 		game->playing--;
 		game->counters.disconnects++;
+		game->counters.settled_disconnects += settled(game, client);
 	} else if (client->state == CONNECTING || client->state == HELLO) {
 		game->waiting--;
 		game->counters.refused++;
@@ -444,6 +451,8 @@ static void on_joined(
 	game->waiting--;
 	game->playing++;
 	game->counters.joined++;
+	if (!settled(game, client))
+		latency_add(&game->storm_latency, game->now_ns - game->storm_ns);
 }
 
 static void on_view_change(
@@ -535,8 +544,12 @@ static void on_update(
 		game->counters.updates_old++;
 		return;
 	}
-	if (client->updated)
-		game->counters.updates_missed += tick - client->update_tick - 1;
+	if (client->updated) {
+		uint32_t missed = tick - client->update_tick - 1;
+
+		game->counters.updates_missed += missed;
+		game->counters.settled_missed += settled(game, client) ? missed : 0;
+	}
 	client->updated = true;
 	client->update_tick = tick;
 	if (game->hunters && hunt_reads(hunt_of(game, client)))
@@ -549,7 +562,9 @@ static void on_update(
 
 		client->input_heard = sequence;
 		pace(client, waiting);
-		latency_add(&game->latency, game->now_ns > due_ns ? game->now_ns - due_ns : 0);
+		if (settled(game, client))
+			latency_add(&game->latency,
+				game->now_ns > due_ns ? game->now_ns - due_ns : 0);
 	}
 }
 
@@ -674,13 +689,27 @@ void game_receive(
 
 /* --- time --- */
 
+/* Clients whose time for a first CONNECT has come. */
+static uint64_t connects_due(const struct game *game)
+{
+	const struct game_config *config = &game->config;
+	uint64_t settled = config->clients - config->storm;
+	uint64_t due = (game->now_ns - game->start_ns) * config->login_rate / NS_PER_S + 1;
+
+	if (due < settled)
+		return due;
+	if (!game->storm_ns)
+		return settled;
+	due = settled + (game->now_ns - game->storm_ns) * config->storm_rate / NS_PER_S + 1;
+	return due < config->clients ? due : config->clients;
+}
+
 static uint32_t connect_step(struct game *game, uint32_t room)
 {
-	uint64_t due = (game->now_ns - game->start_ns) * game->config.login_rate / NS_PER_S + 1;
+	uint64_t due = connects_due(game);
 	uint32_t used = 0;
 
-	for (; game->connect_next < game->config.clients && game->connect_next < due && used < room;
-		used++) {
+	for (; game->connect_next < due && used < room; used++) {
 		game->clients[game->connect_next].begun_ms = game->now_ms;
 		if (!say_connect(game, game->connect_next))
 			break;
@@ -704,7 +733,7 @@ static uint32_t sweep(struct game *game, uint32_t room)
 		game->sweep_next = index + 1 == game->config.clients ? 0 : index + 1;
 		if (client->state != CONNECTING && client->state != HELLO && client->state != LATER)
 			continue;
-		if (game->now_ms - client->begun_ms > GAME_GIVE_UP_MS) {
+		if (game->now_ms - client->begun_ms > game->config.give_up_s * 1000) {
 			client->state = GONE;
 			game->waiting--;
 			game->counters.unanswered++;
@@ -800,6 +829,12 @@ bool game_disconnect(struct game *game, uint32_t *from, uint32_t room, uint64_t 
 	return *from < game->config.clients;
 }
 
+void game_storm(struct game *game, uint64_t now_ns)
+{
+	game->storm_ns = now_ns;
+	game->waiting += game->config.storm;
+}
+
 uint32_t game_waiting(const struct game *game)
 {
 	return game->waiting;
@@ -818,6 +853,11 @@ const struct game_counters *game_counters(const struct game *game)
 struct latency *game_latency(struct game *game)
 {
 	return &game->latency;
+}
+
+const struct latency *game_storm_latency(const struct game *game)
+{
+	return &game->storm_latency;
 }
 
 uint32_t game_last_reason(const struct game *game)

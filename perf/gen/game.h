@@ -14,7 +14,6 @@
 
 #define GAME_TICKET_MAX 512u   /* bytes, as the protocol says */
 #define GAME_REPEAT_MS  500u   /* CONNECT and Hello, each time after that */
-#define GAME_GIVE_UP_MS 60000u /* from the first CONNECT to Joined */
 
 enum game_walk {
 	GAME_WALK_UNIFORM, /* anywhere */
@@ -37,6 +36,9 @@ struct game_config {
 	uint32_t clients;
 	uint32_t ids;        /* client i calls itself i % ids, at most 4095 */
 	uint32_t login_rate; /* clients a second */
+	uint32_t storm;      /* the last so many log in after game_storm(); fewer than clients */
+	uint32_t storm_rate; /* clients a second of those; at least 1 when there are any */
+	uint32_t give_up_s;  /* from a client's first CONNECT to Joined; at least 1 */
 	uint32_t hz;         /* inputs a second */
 	uint32_t seed;
 	enum game_walk walk;
@@ -52,12 +54,14 @@ struct game_config {
 	X(refused, "clients that were refused, or sent away before they were on the map")          \
 	X(unanswered, "clients that were not on the map in time")                                  \
 	X(disconnects, "players that the server ended")                                            \
+	X(settled_disconnects, "of those, players that are no part of the storm")                  \
 	X(inputs, "inputs sent")                                                                   \
 	X(inputs_late, "inputs left out: the generator was a tick late")                           \
 	X(inputs_paced, "inputs left out: the server said that they come too fast")                \
 	X(updates, "world updates")                                                                \
 	X(update_bytes, "bytes of those")                                                          \
 	X(updates_missed, "ticks of the map without an update of a player, once it had one")       \
+	X(settled_missed, "of those, of players that are no part of the storm")                    \
 	X(updates_old, "world updates that came behind a newer one")                               \
 	X(reliable, "reliable messages and fragments, each once")                                  \
 	X(reliable_repeated, "those that came again")                                              \
@@ -88,7 +92,10 @@ void game_receive(
 /* Once a turn of the loop: logins, repeats, inputs. At most room datagrams. */
 void game_step(struct game *game, uint32_t room, uint64_t now_ns);
 
-/* Logins that are still under way or to come. */
+/* Those of config.storm begin to log in. Once. */
+void game_storm(struct game *game, uint64_t now_ns);
+
+/* Logins that are still under way or to come; the storm's only once it has begun. */
 uint32_t game_waiting(const struct game *game);
 /* Players on the map now. */
 uint32_t game_playing(const struct game *game);
@@ -98,8 +105,10 @@ uint32_t game_playing(const struct game *game);
 bool game_disconnect(struct game *game, uint32_t *from, uint32_t room, uint64_t now_ns);
 
 const struct game_counters *game_counters(const struct game *game);
-/* From when an input was due to the update that says it was applied. */
+/* From when an input was due to the update that says it was applied; of players that are no part of the storm. */
 struct latency *game_latency(struct game *game);
+/* From the storm's beginning to Joined, of its players. */
+const struct latency *game_storm_latency(const struct game *game);
 /* The reason that the last disconnect, or refusal, gave. */
 uint32_t game_last_reason(const struct game *game);
 

@@ -15,9 +15,11 @@ struct run {
 	/* What is counted, from when: NULL until it is. */
 	struct game_counters *from;
 	uint64_t from_ns;
+	enum { NO_STORM, STORM_WAITS, STORM, STORM_OVER } storm;
 };
 
 static void marked(struct run *run);
+static void storm_over(struct run *run);
 
 static void datagram(
 	void *ctx, uint32_t client, const uint8_t *data, uint32_t bytes, uint64_t now_ns)
@@ -53,13 +55,16 @@ static void turns(struct run *run, uint64_t end_ns)
 			run->idle_ns += now_ns - before_ns;
 		if (drive_marked() && run->from)
 			marked(run);
+		if (run->storm == STORM && game_waiting(run->game) == 0)
+			storm_over(run);
 	}
 }
 
 static void report(const struct run *run, const struct game_counters *from, double seconds)
 {
 	const struct game_counters *now = game_counters(run->game);
-	struct latency *latency = game_latency(run->game);
+	const struct latency *latency = game_latency(run->game);
+	const struct latency *storm = game_storm_latency(run->game);
 
 	printf("players %u\nseconds %.3f\nidle_percent %.1f\n", game_playing(run->game), seconds,
 		(double)run->idle_ns / seconds / 1e7);
@@ -69,6 +74,9 @@ static void report(const struct run *run, const struct game_counters *from, doub
 #define PRINT(name, help) printf("%s %" PRIu64 "\n", #name, now->name - from->name);
 	GAME_COUNTERS(PRINT)
 #undef PRINT
+	if (run->storm != NO_STORM)
+		printf("storm_in %" PRIu64 "\nstorm_p50_s %.2f\nstorm_last_s %.2f\n", storm->count,
+			(double)latency_quantile_ns(storm, 0.5) / 1e9, (double)storm->max_ns / 1e9);
 	printf("last_reason %u\n", game_last_reason(run->game));
 	run->wire.report(run->wire.ctx, stdout);
 }
@@ -85,6 +93,17 @@ static void marked(struct run *run)
 	run->from_ns = now_ns;
 	latency_clear(game_latency(run->game));
 	run->idle_ns = 0;
+	if (run->storm == STORM_WAITS) {
+		run->storm = STORM;
+		game_storm(run->game, now_ns);
+	}
+}
+
+static void storm_over(struct run *run)
+{
+	run->storm = STORM_OVER;
+	printf("gen: storm over\n");
+	fflush(stdout);
 }
 
 static void done(void)
@@ -121,11 +140,11 @@ static int play(struct run *run, const struct gen_options *options)
 	printf("gen: %" PRIu64 " logins in %.1f s\n", counters->joined,
 		(double)(mono_ns() - begin_ns) / 1e9);
 	fflush(stdout);
-	if (counters->joined < options->flow.clients) {
+	if (counters->joined < options->flow.clients - options->storm) {
 		fprintf(stderr,
 			"gen: %" PRIu64 " of %u players came in; %" PRIu64
 			" were refused (reason %u), %" PRIu64 " had no answer\n",
-			counters->joined, options->flow.clients, counters->refused,
+			counters->joined, options->flow.clients - options->storm, counters->refused,
 			game_last_reason(run->game), counters->unanswered);
 		report(run, &(struct game_counters){0}, (double)(mono_ns() - begin_ns) / 1e9);
 		done();
@@ -159,11 +178,14 @@ int game_run(const struct gen_options *options, const struct flow_ops *flow_ops,
 	struct game_config config = {.clients = options->flow.clients,
 		.ids = options->flow.ids,
 		.login_rate = options->login_rate,
+		.storm = options->storm,
+		.storm_rate = options->storm_rate,
+		.give_up_s = options->give_up_s,
 		.hz = options->hz,
 		.seed = options->flow.seed,
 		.walk = options->walk};
 	struct game_tickets tickets;
-	struct run run = {.wire = *wire};
+	struct run run = {.wire = *wire, .storm = options->storm ? STORM_WAITS : NO_STORM};
 	int status = 1;
 
 	if (!game_tickets_load(&tickets, options->tickets, config.clients))

@@ -10,7 +10,9 @@
  * a signal), says "gen: done" behind a line a figure, of what came after "playing", and plays on.
  * At a signal the players leave, it says "gen: left", and sleeps, without touching the wire, until
  * the next: a server on net_memif must end first (perf/README.md). Returns the exit status: 1 when
- * not all came in, said on stderr. */
+ * not all came in, said on stderr.
+ * SIGUSR1 meanwhile: the figures so far, "gen: mark", and counting begins anew; with options->storm the first one lets
+ * those log in, and "gen: storm over" says when none of them is under way any more. */
 int game_run(const struct gen_options *options, const struct flow_ops *flow_ops,
 	const struct enet_wire *wire);
 

@@ -20,7 +20,8 @@
 #include "proto/client.pb-c.h"
 #include "proto/message_types.h"
 
-#define CLIENTS 20u
+#define CLIENTS   20u
+#define GIVE_UP_S 30u
 
 static struct {
 	struct raw_engine raw;
@@ -105,12 +106,15 @@ static void end(void *ctx, uint32_t client, uint32_t bytes)
 		raw_rx(&world.raw, &from, world.out, bytes);
 }
 
-static void make(enum game_walk walk)
+static void make_with(enum game_walk walk, uint32_t storm)
 {
 	const struct flow_ops ops = {.begin = begin, .end = end};
 	struct game_config config = {.clients = CLIENTS,
 		.ids = 4095,
 		.login_rate = 100,
+		.storm = storm,
+		.storm_rate = 1000,
+		.give_up_s = GIVE_UP_S,
 		.hz = 20,
 		.walk = walk,
 		.tickets = &world.tickets};
@@ -125,6 +129,11 @@ static void make(enum game_walk walk)
 	world.now_ns = world.raw.now_ms * NS_PER_MS;
 	world.game = game_new(&config, &ops);
 	assert_non_null(world.game);
+}
+
+static void make(enum game_walk walk)
+{
+	make_with(walk, 0);
 }
 
 static void unmake(void)
@@ -319,6 +328,17 @@ static void say_update(uint32_t tick)
 	step(10);
 }
 
+/* Of a tick, with an input applied, to the first that came and to the last. */
+static void say_update_to_both(uint32_t tick, uint32_t late, uint8_t input)
+{
+	uint8_t bytes[] = {SW_MSG_WORLD_UPDATE, 1 << 3, (uint8_t)tick, 2 << 3, input};
+
+	send_to(world.peers[0], SW_CHANNEL_WORLD, 0, bytes, sizeof(bytes));
+	bytes[2] = (uint8_t)(tick + late);
+	send_to(world.peers[CLIENTS - 1], SW_CHANNEL_WORLD, 0, bytes, sizeof(bytes));
+	step(10);
+}
+
 /* One input is left out for each second in which all updates say that some wait, and none when one
  * of them says that none does. */
 static void who_is_too_fast_waits(void **state)
@@ -418,12 +438,47 @@ static void what_is_missing_is_counted(void **state)
 	unmake();
 }
 
+/* Peers are numbered as they come: the first is a settled player, the last one of the storm. */
+static void the_storm_waits_and_is_told_apart(void **state)
+{
+	enum { STORM = 12, SETTLED = CLIENTS - STORM };
+	const struct game_counters *counters;
+
+	(void)state;
+	make_with(GAME_WALK_UNIFORM, STORM);
+	counters = game_counters(world.game);
+	step(3000);
+	assert_int_equal(counters->joined, SETTLED);
+	assert_int_equal(counters->connects, SETTLED);
+	assert_int_equal(game_storm_latency(world.game)->count, 0);
+	game_storm(world.game, world.now_ns);
+	assert_int_equal(game_waiting(world.game), STORM);
+	step(1000);
+	assert_int_equal(game_waiting(world.game), 0);
+	assert_int_equal(counters->joined, CLIENTS);
+	assert_int_equal(game_storm_latency(world.game)->count, STORM);
+	assert_in_range(game_storm_latency(world.game)->max_ns, STORM * NS_PER_MS - NS_PER_MS, NS_PER_S);
+	say_update_to_both(50, 0, 2);
+	say_update_to_both(53, 1, 3);
+	assert_int_equal(counters->updates, 4);
+	assert_int_equal(counters->updates_missed, 5);
+	assert_int_equal(counters->settled_missed, 2);
+	assert_int_equal(game_latency(world.game)->count, 2);
+	for (uint32_t i = 0; i < CLIENTS; i += CLIENTS - 1)
+		sw_enet_disconnect(world.raw.engine, world.peers[i], SW_ENET_DISCONNECT_NOW, 15,
+			SW_ENET_GONE_LOCAL);
+	step(100);
+	assert_int_equal(counters->disconnects, 2);
+	assert_int_equal(counters->settled_disconnects, 1);
+	unmake();
+}
+
 static void who_gets_no_answer_gives_up(void **state)
 {
 	(void)state;
 	make(GAME_WALK_UNIFORM);
 	world.silent = true;
-	step(GAME_GIVE_UP_MS + 2000);
+	step(GIVE_UP_S * 1000 + 2000);
 	assert_int_equal(game_waiting(world.game), 0);
 	assert_int_equal(game_counters(world.game)->unanswered, CLIENTS);
 	unmake();
@@ -460,6 +515,7 @@ int main(void)
 		cmocka_unit_test(who_is_too_fast_waits),
 		cmocka_unit_test(actions_arrive_through_loss),
 		cmocka_unit_test(what_is_missing_is_counted),
+		cmocka_unit_test(the_storm_waits_and_is_told_apart),
 		cmocka_unit_test(who_gets_no_answer_gives_up),
 		cmocka_unit_test(tickets_are_read),
 	};

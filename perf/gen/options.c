@@ -25,7 +25,10 @@
 	X("client-ports", 'P', 1, 60000, ports_per_address, false, "clients of one address, each with its own UDP port (50000)") \
 	X("login-rate", 'l', 1, 1000000, login_rate, true, "game: logins a second (1000)") \
 	X("hz", 'H', 1, 60, hz, true, "game: inputs a second of each player (20)") \
-	X("settle", 'T' + 128, 0, 600, settle_s, true, "game: seconds from the last login to what is counted (2)")
+	X("settle", 'T' + 128, 0, 600, settle_s, true, "game: seconds from the last login to what is counted (2)") \
+	X("storm", 'T' + 129, 0, FLOW_CLIENTS_MAX, storm, true, "game: clients, of all, that wait for SIGUSR1 before they log in (0)") \
+	X("storm-rate", 'T' + 130, 1, 1000000, storm_rate, true, "game: logins a second of those (15000)") \
+	X("give-up", 'T' + 131, 1, 3600, give_up_s, true, "game: seconds from a client's first CONNECT until it gives up (60)")
 /* clang-format on */
 
 static void help(bool kernel)
@@ -214,6 +217,8 @@ int gen_options(struct gen_options *options, bool kernel, int argc, char **argv,
 		.login_rate = 1000,
 		.hz = 20,
 		.settle_s = 2,
+		.storm_rate = 15000,
+		.give_up_s = 60,
 		.burst = 32,
 		.rxd = 1024,
 		.txd = 1024,
@@ -239,6 +244,11 @@ int gen_options(struct gen_options *options, bool kernel, int argc, char **argv,
 	}
 	if (options->game && (!options->tickets[0] || options->interactive)) {
 		fprintf(errors, "gen: players need --tickets, and take no commands\n");
+		return -EINVAL;
+	}
+	if (options->storm && options->storm >= options->flow.clients) {
+		fprintf(errors, "gen: --storm %u: of the %u --clients some have to be there before\n",
+			options->storm, options->flow.clients);
 		return -EINVAL;
 	}
 	options->flow.count = options->count;
