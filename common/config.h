@@ -150,6 +150,20 @@ struct sw_config {
 		uint32_t share_range_m;
 	} party;
 	struct {
+		uint32_t channels_max, lines_max;
+		uint32_t history;        /* lines of a channel that who comes is shown */
+		uint32_t queue;          /* lines of a channel that wait */
+		uint32_t text_bytes_max; /* of a line or whisper */
+		uint32_t sender_every_ms, sender_burst;
+		uint32_t channel_rate; /* lines a second of a channel */
+		uint32_t slow_ms;      /* a line of each in this time, in a channel that is slow */
+		uint32_t fanouts_max;
+		char languages[CONFIG_TEXT_BYTES]; /* names, by commas */
+		char words[CONFIG_PATH_BYTES];     /* file of the filter; "": none */
+		uint32_t lease_ms;
+		uint32_t log_pending_max, log_days;
+	} chat;
+	struct {
 		char address[CONFIG_PATH_BYTES]; /* ip:port or unix:/path */
 		struct config_sentinel sentinels[CONFIG_SENTINELS_MAX];
 		uint32_t sentinel_count; /* 0: there is only address */

@@ -43,6 +43,7 @@
 	X("simulation", "The shards, which run the maps.")                                         \
 	X("admission", "Who may come in, and where a new character starts.")                       \
 	X("party", "Parties: players of the realm, on any of its nodes, who play together.")       \
+	X("chat", "Channels and whispers. All nodes of a realm have the same.")                    \
 	X("redis", "Heartbeat, presence and the queue.")                                           \
 	X("postgres", "Everything that must last.")                                                \
 	X("http", "Metrics, health and status for operators.")                                     \
@@ -180,6 +181,22 @@
 	X("party.member_grace", party.member_grace_s, DURATION_S, 10, 604800, "30min", "How long a member who is away keeps its place.") \
 	X("party.share_experience", party.share_experience, SWITCH, 0, 0, "on", "Whether a kill's experience is shared evenly among the members of the party who are near: on the same map instance, alive, within party.share_range of what was killed. What is left over by the division has the one whose kill it was, and so is the gold.") \
 	X("party.share_range", party.share_range_m, LENGTH, 1, 1024, "40m", "Who is near. A kill counts for the quests of those members, too, whether its experience is shared or not.") \
+	\
+	X("chat.channels_max", chat.channels_max, INTEGER, 64, 1048576, "4096", "Channels that this node may own, and channels that its players may be in; about 230 bytes and 100 bytes each.") \
+	X("chat.lines_max", chat.lines_max, INTEGER, 256, 4194304, "16384", "Lines that are kept for histories and wait in queues, of all channels together; text_max and about 150 bytes each. When there are no more, the oldest line of any history goes.") \
+	X("chat.history", chat.history, INTEGER, 0, 64, "20", "Lines of a channel that a player who comes into it is shown.") \
+	X("chat.queue", chat.queue, INTEGER, 1, 4096, "64", "Lines of a channel that may wait; then the oldest is dropped, and the channel is slow for 30 s. So it is when a line has waited for 2 s.") \
+	X("chat.text_max", chat.text_bytes_max, BYTES, 16, 1024, "255B", "Longest text of a line or whisper, in UTF-8.") \
+	X("chat.sender_every", chat.sender_every_ms, DURATION_MS, 10, 60000, "1s", "A player may say something so often, lines and whispers together.") \
+	X("chat.sender_burst", chat.sender_burst, INTEGER, 1, 1000, "5", "Burst of the above.") \
+	X("chat.channel_rate", chat.channel_rate, INTEGER, 1, 1000, "20", "Lines a second of a channel; a second's worth at once.") \
+	X("chat.slow", chat.slow_ms, DURATION_MS, 100, 600000, "10s", "In a channel that has become slow by itself, a player may say one line in this time.") \
+	X("chat.fanouts_max", chat.fanouts_max, INTEGER, 16, 65536, "1024", "Lines that may be on their way to this node's members at once; text_max and about 200 bytes each.") \
+	X("chat.languages", chat.languages, TEXT, 0, CONFIG_TEXT_BYTES - 1, "de,en,es,fr", "Languages that have a channel, by commas; in lower case, such as pt-br.") \
+	X("chat.words", chat.words, PATH, 0, CONFIG_PATH_BYTES - 1, "", "File of words that are not said, one a line: word as a whole word, *word* anywhere in one, # begins a comment. Read again when it changes. Empty: none.") \
+	X("chat.lease", chat.lease_ms, DURATION_MS, 1000, 120000, "10s", "How long a chat shard has its channels without saying so again; so long they stand still when it dies.") \
+	X("chat.log_pending_max", chat.log_pending_max, INTEGER, 64, 1048576, "8192", "Lines that may wait to be written to PostgreSQL, text_max and about 150 bytes each; more are delivered all the same, and counted as lost to the log.") \
+	X("chat.log_days", chat.log_days, INTEGER, 0, 36500, "30", "Days for which what was said is kept; 0: nothing is written down.") \
 	\
 	X("redis.address", redis.address, ENDPOINT_OR_UNIX, 0, CONFIG_PATH_BYTES - 1, "127.0.0.1:6379", "Where Redis listens; an address, never a host name.") \
 	X("redis.sentinels[].address", redis.sentinels[0].address, ENDPOINT, 0, 63, NULL, "Where the Sentinel listens.") \

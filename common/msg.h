@@ -150,6 +150,11 @@ enum msg_type {
 	 * MSG_PEER_SEND */
 	MSG_CHAT_LINE,
 	MSG_CHAT_TO,
+	/* Bodies in common/chat_player.h. Control to chat: */
+	MSG_CHAT_PLAYER,
+	MSG_CHAT_ORDER,
+	/* chat to control: */
+	MSG_CHAT_ORDER_ANSWER,
 
 	/* control to the verifying thread, and back. payload: control/verifier.h */
 	MSG_TICKET_VERIFY,

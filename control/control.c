@@ -152,7 +152,7 @@ static bool build(struct ctl *ctl, const struct adm_secrets *secrets)
 	uv_timer_init(&ctl->loop, &ctl->deadline_timer);
 	ctl->stop_async.data = ctl->drain_timer.data = ctl;
 	ctl->heartbeat_timer.data = ctl->deadline_timer.data = ctl;
-	ctl->outbox_count = links->workers + links->shards + 1;
+	ctl->outbox_count = links->workers + links->shards + 1 + (links->to_chat != NULL);
 	ctl->outboxes = calloc(ctl->outbox_count, sizeof(*ctl->outboxes));
 	ctl->builder = (struct builder){.loop = &ctl->loop,
 		.prepare = links->build,
@@ -165,7 +165,10 @@ static bool build(struct ctl *ctl, const struct adm_secrets *secrets)
 			ctl->config, secrets, links->workers, links->shards, ctl->director, &ops);
 	ctl->gate = gate_new(
 		ctl->config, (uint32_t)adm_sessions(ctl->config, links->workers), &gate_ops);
-	if (!ctl->outboxes || !ctl->adm || !ctl->gate)
+	if (links->to_chat)
+		ctl->chat = chat_feed_new(
+			(uint32_t)adm_sessions(ctl->config, links->workers), ctl_to_chat, ctl);
+	if (!ctl->outboxes || !ctl->adm || !ctl->gate || (links->to_chat && !ctl->chat))
 		return false;
 	ctl->verifier = verifier_start(ctl->config);
 	if (!ctl->verifier)
@@ -175,6 +178,8 @@ static bool build(struct ctl *ctl, const struct adm_secrets *secrets)
 	for (uint32_t s = 0; s < links->shards; s++)
 		outbox_init(ctl_shard_outbox(ctl, s), links->to_shard[s], OUTBOX_SLOTS_MAX);
 	outbox_init(ctl_world_outbox(ctl), links->to_world, OUTBOX_SLOTS_MAX);
+	if (links->to_chat)
+		outbox_init(ctl_chat_outbox(ctl), links->to_chat, OUTBOX_SLOTS_MAX);
 	return true;
 }
 
@@ -314,6 +319,7 @@ void ctl_free(struct ctl *ctl)
 	gate_link_free(ctl->gate_link);
 	redis_keys_free(ctl->keys);
 	adm_free(ctl->adm);
+	chat_feed_free(ctl->chat);
 	gate_free(ctl->gate);
 	director_free(ctl->director);
 	for (uint32_t i = 0; ctl->outboxes && i < ctl->outbox_count; i++)

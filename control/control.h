@@ -34,6 +34,7 @@ struct ctl_links {
 	uint32_t shards;
 	struct msg_ring *from_shard[CONFIG_LCORES_MAX], *to_shard[CONFIG_LCORES_MAX];
 	struct msg_ring *to_world, *from_world;
+	struct msg_ring *to_chat, *from_chat; /* NULL: there is no chat */
 	/* mono_ns of each shard's last tick, written by the shard, for heartbeat and health; NULL
 	 * where it is not known. */
 	const _Atomic uint64_t *shard_last_tick_ns[CONFIG_LCORES_MAX];

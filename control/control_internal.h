@@ -10,6 +10,7 @@
 
 #include "control/admission/admission.h"
 #include "control/builder.h"
+#include "control/chat_feed.h"
 #include "control/control.h"
 #include "control/director/director.h"
 #include "control/gate/gate_link.h"
@@ -63,13 +64,14 @@ struct ctl {
 	struct redis_link *redis;
 	struct redis_keys *keys;
 	struct presence *presence;
+	struct chat_feed *chat; /* NULL: there is no chat */
 	struct party *party;
 	struct gate *gate;
 	struct gate_link *gate_link;
 	uint64_t nodes_asked_ns; /* the world, for the nodes that a rebuild waits for */
 	bool nodes_known;
 	uint64_t redis_up_ns;    /* presence said before is said again */
-	struct outbox *outboxes; /* dataplane[workers], shards[shards], world */
+	struct outbox *outboxes; /* dataplane[workers], shards[shards], world, chat */
 	uint32_t outbox_count;
 	uint64_t delayed_seen, lost_seen;
 	uint32_t told_state; /* enum sw_node_state that the workers know, UINT32_MAX: none */
@@ -103,6 +105,8 @@ void ctl_built(void *ctx, uint32_t id, bool good);
 void ctl_push(struct ctl *ctl, struct outbox *outbox, const struct msg *message);
 struct outbox *ctl_shard_outbox(struct ctl *ctl, uint32_t shard);
 struct outbox *ctl_world_outbox(struct ctl *ctl);
+struct outbox *ctl_chat_outbox(struct ctl *ctl); /* only where there is chat */
+void ctl_to_chat(void *ctx, const struct msg *message);
 bool ctl_claimed(void *ctx, uint64_t session, enum adm_claim said);
 void ctl_redis_changed(void *ctx, enum redis_link_state state, const char *sentence);
 void ctl_begin_stop(struct ctl *ctl);

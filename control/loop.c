@@ -44,7 +44,17 @@ struct outbox *ctl_shard_outbox(struct ctl *ctl, uint32_t shard)
 
 struct outbox *ctl_world_outbox(struct ctl *ctl)
 {
-	return &ctl->outboxes[ctl->outbox_count - 1];
+	return &ctl->outboxes[ctl->links.workers + ctl->links.shards];
+}
+
+struct outbox *ctl_chat_outbox(struct ctl *ctl)
+{
+	return &ctl->outboxes[ctl->links.workers + ctl->links.shards + 1];
+}
+
+void ctl_to_chat(void *ctx, const struct msg *message)
+{
+	ctl_push(ctx, ctl_chat_outbox(ctx), message);
 }
 
 static void to_dataplane(void *ctx, uint32_t worker, const struct msg *message)
@@ -56,7 +66,11 @@ static void to_dataplane(void *ctx, uint32_t worker, const struct msg *message)
 
 static void to_shard(void *ctx, uint32_t shard, const struct msg *message)
 {
-	ctl_push(ctx, ctl_shard_outbox(ctx, shard), message);
+	struct ctl *ctl = ctx;
+
+	if (ctl->chat)
+		chat_feed_to_shard(ctl->chat, message);
+	ctl_push(ctl, ctl_shard_outbox(ctl, shard), message);
 }
 
 static void to_world(void *ctx, const struct msg *message)
@@ -136,6 +150,8 @@ static void departed(void *ctx, const struct adm_presence *presence)
 {
 	struct ctl *ctl = ctx;
 
+	if (ctl->chat)
+		chat_feed_gone(ctl->chat, presence->session);
 	party_away(ctl->party, presence->character_id, presence->generation);
 	gate_left(ctl->gate, ctl->config->node.realm_id, presence->character_id);
 }
@@ -159,6 +175,8 @@ static void vacated(void *ctx, const struct adm_presence *presence, bool played)
 {
 	struct ctl *ctl = ctx;
 
+	if (ctl->chat)
+		chat_feed_gone(ctl->chat, presence->session);
 	if (played)
 		settle(ctl, presence->session, presence->character_id);
 	else
@@ -243,6 +261,8 @@ static void say_presence(struct ctl *ctl, uint64_t now_ns)
 		for (uint32_t i = 0; i < count; i++) {
 			presence_put(ctl->presence, &due[i]);
 			party_here(ctl->party, due[i].character_id);
+			if (ctl->chat)
+				chat_feed_again(ctl->chat, due[i].session);
 		}
 		if (count < sizeof(due) / sizeof(due[0]))
 			break;
@@ -453,7 +473,7 @@ static void tick_gate(struct ctl *ctl, uint64_t now_ns)
 
 /* ---- in: the rings ---- */
 
-enum source { FROM_DATAPLANE, FROM_SHARD, FROM_WORLD, FROM_OPS, FROM_VERIFIER };
+enum source { FROM_DATAPLANE, FROM_SHARD, FROM_WORLD, FROM_OPS, FROM_VERIFIER, FROM_CHAT };
 
 static uint32_t drain(struct ctl *ctl, struct msg_ring *ring, enum source source, uint32_t index,
 	uint64_t now_ns, uint64_t wall_s)
@@ -469,6 +489,8 @@ static uint32_t drain(struct ctl *ctl, struct msg_ring *ring, enum source source
 				adm_from_dataplane(ctl->adm, message, now_ns, wall_s);
 			else if (source == FROM_VERIFIER)
 				on_verified(ctl, message, now_ns, wall_s);
+			else if (source == FROM_CHAT)
+				orders_chat_answered(ctl, message);
 			else if (source == FROM_OPS)
 				orders_take(ctl, message, now_ns);
 			else if (source == FROM_SHARD && message->type == MSG_SHARD_STOPPED)
@@ -532,6 +554,8 @@ void ctl_on_drain(uv_timer_t *timer)
 	for (uint32_t w = 0; w < ctl->links.workers && !crowded; w++)
 		messages +=
 			drain(ctl, ctl->links.from_dataplane[w], FROM_DATAPLANE, w, now_ns, wall_s);
+	if (ctl->links.from_chat)
+		messages += drain(ctl, ctl->links.from_chat, FROM_CHAT, 0, now_ns, wall_s);
 	if (ctl->links.from_ops)
 		messages += drain(ctl, ctl->links.from_ops, FROM_OPS, 0, now_ns, wall_s);
 	if (crowded)

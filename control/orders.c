@@ -195,13 +195,22 @@ static const struct command {
 	{"gate", "throttle", 3, true, OPERATOR_OPERATE, "gate throttle RATE [why]",
 		order_gate_throttle},
 	{"gate", "status", 2, false, OPERATOR_READ, "gate status", order_gate_status},
+	{"chat", "announce", 3, true, OPERATOR_OPERATE, "chat announce TEXT", order_chat},
+	{"chat", "mute", 4, true, OPERATOR_OPERATE, "chat mute PLAYER MINUTES [why]", order_chat},
+	{"chat", "ban", 5, true, OPERATOR_OPERATE, "chat ban PLAYER CHANNEL MINUTES [why]",
+		order_chat},
+	{"chat", "slow", 4, true, OPERATOR_OPERATE, "chat slow CHANNEL SECONDS [why]", order_chat},
+	{"chat", "history", 3, false, OPERATOR_READ, "chat history CHANNEL", order_chat},
+	{"chat", "reports", 2, false, OPERATOR_READ, "chat reports", order_chat},
+	{"chat", "close", 3, true, OPERATOR_OPERATE, "chat close REPORT [why]", order_chat},
+	{"chat", "erase", 3, true, OPERATOR_ADMIN, "chat erase CHARACTER [why]", order_chat},
 };
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
 static void usage(struct ctl *ctl, const struct order *order, const struct command *command)
 {
-	char text[1024] = "";
+	char text[2048] = "";
 
 	for (size_t i = 0; i < COMMANDS; i++)
 		if (!command || command == &commands[i])

@@ -14,6 +14,15 @@
  *   gate close|open [why ...]        operate: nobody is let in, by any node; as before
  *   gate throttle RATE [why ...]     operate: so many a second, by all nodes together
  *   gate status                      read
+ *   chat announce TEXT ...           operate: to everybody, kept
+ *   chat mute PLAYER MINUTES [why ...]   operate; 0 ends it
+ *   chat ban PLAYER CHANNEL MINUTES [why ...]    operate; CHANNEL: global, language:de, party:7, or
+ *                                    the number that chat history shows
+ *   chat slow CHANNEL SECONDS        operate; 0 ends it
+ *   chat history CHANNEL             read: what was said last
+ *   chat reports                     read: what players reported and nobody has closed
+ *   chat close REPORT                operate
+ *   chat erase CHARACTER [why ...]   admin: what one character has ever said
  *
  * The first word of each meaning is the role that it needs (OPERATOR_ROLES of common/msg.h). To
  * add one, write its function and its line in the table of orders.c. A function answers, or
@@ -64,6 +73,8 @@ void orders_looked(
 	void *ctx, uint64_t request, enum party_look look, const struct party_view *view);
 /* gate_link_fn: ctx is the ctl. */
 void orders_gate(void *ctx, uint64_t id, bool good, const char *text);
+/* MSG_CHAT_ORDER_ANSWER. */
+void orders_chat_answered(struct ctl *ctl, const struct msg *message);
 /* Deadlines; every few milliseconds. */
 void orders_tick(struct ctl *ctl, uint64_t now_ns);
 

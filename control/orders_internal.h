@@ -58,4 +58,8 @@ void order_gate_open(struct ctl *ctl, const struct order *order, uint64_t now_ns
 void order_gate_throttle(struct ctl *ctl, const struct order *order, uint64_t now_ns);
 void order_gate_status(struct ctl *ctl, const struct order *order, uint64_t now_ns);
 
+/* ---- orders_chat.c ---- */
+
+void order_chat(struct ctl *ctl, const struct order *order, uint64_t now_ns);
+
 #endif

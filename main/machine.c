@@ -83,8 +83,8 @@ static bool ring_pair(struct msg_ring **one, struct msg_ring **other, const char
 	return *one && *other;
 }
 
-/* Memory: (2·W·S + 2·W + 2·S + 2·S + 2) rings of rings.slots · 64 bytes (32,768: 2 MiB each; one
- * worker and one shard: 20 MiB), W + S log rings of 64 KiB, and two of 128 KiB for orders. */
+/* Memory: (2·W·S + 5·W + 2·S + 2·S + 4) rings of rings.slots · 64 bytes (32,768: 2 MiB each; one
+ * worker and one shard: 30 MiB), W + S log rings of 64 KiB, and two of 128 KiB for orders. */
 static int build_rings(struct machine *m)
 {
 	uint32_t slots = m->config->rings.slots;
@@ -93,6 +93,9 @@ static int build_rings(struct machine *m)
 	for (uint32_t w = 0; w < m->workers; w++) {
 		ok &= ring_pair(&m->worker_to_control[w], &m->control_to_worker[w], "worker", w,
 			"control", 0, slots);
+		ok &= ring_pair(&m->worker_to_chat[w], &m->chat_to_worker[w], "worker", w, "chat",
+			0, slots);
+		ok &= (m->chat_lines[w] = msg_ring_new("chat-lines", slots)) != NULL;
 		for (uint32_t s = 0; s < m->shards; s++)
 			ok &= ring_pair(&m->worker_to_shard[w][s], &m->shard_to_worker[s][w],
 				"worker", w, "shard", s, slots);
@@ -109,6 +112,7 @@ static int build_rings(struct machine *m)
 	ok &= (m->control_to_ops = msg_ring_new("control-ops", OPS_ORDER_SLOTS)) != NULL;
 	ok &= ring_pair(
 		&m->control_to_world, &m->world_to_control, "control", 0, "world", 0, slots);
+	ok &= ring_pair(&m->control_to_chat, &m->chat_to_control, "control", 0, "chat", 0, slots);
 	return ok ? 0 : out_of_memory("the message rings (rings.slots)");
 }
 
@@ -137,6 +141,9 @@ static int build_workers(struct machine *m)
 			.node = &m->node,
 			.to_control = m->worker_to_control[w],
 			.from_control = m->control_to_worker[w],
+			.to_chat = m->worker_to_chat[w],
+			.from_chat = m->chat_to_worker[w],
+			.lines = m->chat_lines[w],
 			.shards = m->shards,
 			.log = m->worker_log[w],
 		};
@@ -328,6 +335,22 @@ void machine_control_links(const struct machine *m, struct ctl_links *links)
 	links->to_ops = m->control_to_ops;
 	links->to_world = m->control_to_world;
 	links->from_world = m->world_to_control;
+	links->to_chat = m->control_to_chat;
+	links->from_chat = m->chat_to_control;
+}
+
+void machine_chat_links(const struct machine *m, struct chat_links *links)
+{
+	memset(links, 0, sizeof(*links));
+	links->workers = m->workers;
+	for (uint32_t w = 0; w < m->workers; w++) {
+		links->from_worker[w] = m->worker_to_chat[w];
+		links->to_worker[w] = m->chat_to_worker[w];
+		links->lines[w] = m->chat_lines[w];
+	}
+	links->from_control = m->control_to_chat;
+	links->to_control = m->chat_to_control;
+	links->sessions = 2 * m->workers * m->config->enet.peers_max; /* adm_sessions */
 }
 
 void machine_world_links(const struct machine *m, struct world_links *links)
@@ -500,6 +523,9 @@ void machine_free(struct machine *m)
 		}
 		msg_ring_free(m->worker_to_control[w]);
 		msg_ring_free(m->control_to_worker[w]);
+		msg_ring_free(m->worker_to_chat[w]);
+		msg_ring_free(m->chat_to_worker[w]);
+		msg_ring_free(m->chat_lines[w]);
 		msg_ring_free(m->worker_log[w]);
 	}
 	for (uint32_t s = 0; s < m->shards; s++) {
@@ -513,4 +539,6 @@ void machine_free(struct machine *m)
 	msg_ring_free(m->control_to_ops);
 	msg_ring_free(m->control_to_world);
 	msg_ring_free(m->world_to_control);
+	msg_ring_free(m->control_to_chat);
+	msg_ring_free(m->chat_to_control);
 }

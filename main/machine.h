@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "common/config.h"
+#include "control/chat/chat.h"
 #include "control/control.h"
 #include "control/world/world.h"
 #include "dataplane/node.h"
@@ -44,7 +45,10 @@ struct machine {
 	struct msg_ring *shard_to_control[CONFIG_LCORES_MAX], *control_to_shard[CONFIG_LCORES_MAX];
 	struct msg_ring *shard_to_world[CONFIG_LCORES_MAX], *world_to_shard[CONFIG_LCORES_MAX];
 	struct msg_ring *worker_log[CONFIG_LCORES_MAX], *shard_log[CONFIG_LCORES_MAX];
+	struct msg_ring *worker_to_chat[CONFIG_LCORES_MAX], *chat_to_worker[CONFIG_LCORES_MAX],
+		*chat_lines[CONFIG_LCORES_MAX];
 	struct msg_ring *control_to_world, *world_to_control, *ops_to_control, *control_to_ops;
+	struct msg_ring *control_to_chat, *chat_to_control;
 };
 
 /* After EAL is up. Opens ports, reserves rings, workers and shards. config_path is what config was
@@ -52,9 +56,10 @@ struct machine {
  * has said what is wrong on standard error; then machine_free is still to be called. */
 int machine_build(struct machine *machine, const struct sw_config *config, const char *config_path);
 
-/* The rings, as the two control threads and the log thread see them. */
+/* The rings, as the control threads and the log thread see them. */
 void machine_control_links(const struct machine *machine, struct ctl_links *links);
 void machine_world_links(const struct machine *machine, struct world_links *links);
+void machine_chat_links(const struct machine *machine, struct chat_links *links);
 uint32_t machine_log_rings(const struct machine *machine, struct msg_ring **rings);
 
 /* Counters, histograms and health of ports, workers, shards and scripts, for the operations

@@ -11,6 +11,7 @@
 
 #include "common/config.h"
 #include "common/log.h"
+#include "control/chat/chat.h"
 #include "control/control.h"
 #include "control/ops/ops.h"
 #include "control/world/world.h"
@@ -23,6 +24,7 @@ struct server {
 	struct sw_config config;
 	struct machine machine;
 	struct world *world;
+	struct chat *chat;
 	struct ctl *control;
 	struct ops *ops;
 	sigset_t signals;
@@ -64,6 +66,20 @@ static int start_world(struct server *server)
 	return server->world ? 0 : -EIO;
 }
 
+static enum ops_level chat_ops_health(void *ctx, char *sentence, size_t bytes)
+{
+	return chat_health(ctx, sentence, bytes) ? OPS_YELLOW : OPS_GREEN;
+}
+
+static int start_chat(struct server *server)
+{
+	struct chat_links links;
+
+	machine_chat_links(&server->machine, &links);
+	server->chat = chat_start(&server->config, &links, stderr);
+	return server->chat ? 0 : -EIO;
+}
+
 static void order_answered(void *ctx, uint64_t subject)
 {
 	ops_order_answered(ctx, subject);
@@ -93,6 +109,10 @@ static int start_ops(struct server *server)
 	world_histograms(server->world, refs);
 	for (uint32_t i = 0; i < WORLD_HISTOGRAMS; i++)
 		ops_register_histogram(server->ops, &refs[i]);
+	ops_register_counters(server->ops, chat_counters(server->chat));
+	refs[0] = chat_histogram(server->chat);
+	ops_register_histogram(server->ops, &refs[0]);
+	ops_register_health(server->ops, "chat", chat_ops_health, server->chat);
 	ops_register_health(server->ops, "postgres", world_ops_health, server->world);
 	return ops_start(server->ops, &server->config, stderr);
 }
@@ -107,6 +127,8 @@ static int start(struct server *server, const char *config_path)
 		rc = start_log(server);
 	if (!rc)
 		rc = start_world(server);
+	if (!rc)
+		rc = start_chat(server);
 	if (!rc)
 		rc = machine_start(&server->machine);
 	if (!rc)
@@ -147,11 +169,13 @@ static uint32_t stop(struct server *server)
 		ops_stop(server->ops);
 		ops_free(server->ops);
 	}
+	chat_stop(server->chat);
 	machine_stop(&server->machine);
 	if (server->world)
 		world_stop(server->world);
 	if (server->control)
 		ctl_free(server->control);
+	chat_free(server->chat);
 	if (!server->control)
 		sw_log(SW_LOG_INFO, "main", "not started");
 	else if (unsaved)
