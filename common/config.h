@@ -121,6 +121,7 @@ struct sw_config {
 		char content[CONFIG_PATH_BYTES]; /* folder of the Lua content */
 		uint32_t script_memory_bytes;
 		uint32_t script_tick_us;        /* Lua budget of one map and tick */
+		uint32_t script_failures;       /* percent, at which a new version gives way; 0: never */
 		uint64_t seed;                  /* 0: drawn at start and logged */
 		char record[CONFIG_PATH_BYTES]; /* folder of the recordings; empty: none */
 		uint32_t record_buffer_bytes, record_max_bytes; /* of one shard */

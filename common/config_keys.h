@@ -127,6 +127,7 @@
 	X("simulation.content", simulation.content, PATH, 1, CONFIG_PATH_BYTES - 1, "lua/content", "Folder of the Lua content; a relative path starts at the working folder.") \
 	X("simulation.script_memory", simulation.script_memory_bytes, BYTES, 1048576, CONFIG_GIB, "16MiB", "Memory of one map's Lua VM.") \
 	X("simulation.script_tick", simulation.script_tick_us, DURATION_US, 100, 100000, "5ms", "Lua time of one map and tick.") \
+	X("simulation.script_failures", simulation.script_failures, INTEGER, 0, 100, "10", "Percent of a reloaded script's handlers that may fail within its first minute; at more, five or more, the version before comes back by itself. 0: never.") \
 	X("simulation.seed", simulation.seed, INTEGER, 0, CONFIG_U64_MAX, "0", "Seed of the simulation's generators; 0 draws one at start and logs it.") \
 	X("simulation.record", simulation.record, PATH, 0, CONFIG_PATH_BYTES - 1, "", "Folder that each shard's inputs are recorded in, in a file of each start, for swreplay; empty records nothing. Costs a shard about 20 ns a message and a sixteenth of its maps' state hashed each tick.") \
 	X("simulation.record_buffer", simulation.record_buffer_bytes, POWER_OF_TWO, 65536, CONFIG_GIB, "8388608", "Bytes that wait for the file's writer, per shard; when they do not suffice, the recording ends.") \

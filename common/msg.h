@@ -160,6 +160,12 @@ enum msg_type {
 	MSG_TICKET_VERIFY,
 	MSG_TICKET_VERIFIED,
 
+	/* control to shard: another version of an instance's script. payload: msg_script */
+	MSG_SCRIPT_ORDER,
+	/* shard to control: what became of the order, or what the shard did by itself. payload:
+	 * msg_script */
+	MSG_SCRIPT_STATE,
+
 	MSG_TYPES
 };
 
@@ -306,6 +312,27 @@ struct msg_player_remove {
 struct msg_player_reload {
 	uint64_t session;
 };
+
+/* What a shard is to do with an instance's script, at the beginning of a tick; each is answered once.
+ * X(id, name, meaning) */
+#define MSG_SCRIPT_ACTS(X)                                                                         \
+	X(CLEAR, "clear", "end what still runs on the version before this one, and let go of it")  \
+	X(SWAP, "swap", "take the version that was prepared")                                      \
+	X(BACK, "back", "return to the version before this one, with what it handed over")         \
+	X(RETURN, "return", "the shard's own: back, without that, since too many handlers failed") \
+	X(RELEASE, "release", "let handlers that were suspended for their failures run again")
+#define MSG_SCRIPT_ACT_ENUM(id, name, meaning) MSG_SCRIPT_##id,
+enum msg_script_act { MSG_SCRIPT_ACTS(MSG_SCRIPT_ACT_ENUM) MSG_SCRIPT_ACT_COUNT };
+
+struct msg_script {
+	uint32_t instance;
+	uint32_t act;     /* enum msg_script_act */
+	uint32_t version; /* SWAP, BACK: to which. STATE: that runs now; RETURN: that failed */
+	uint32_t good;    /* STATE: done; else text says why not */
+	uint32_t count;   /* STATE: handlers under way on the version before; RELEASE: released */
+	char text[172];   /* STATE: one line; RELEASE: an NPC's name, "": all */
+};
+_Static_assert(sizeof(struct msg_script) == 192, "no holes");
 
 struct msg_player_joined {
 	uint64_t session;

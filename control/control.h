@@ -26,6 +26,23 @@
 struct ops;
 struct ctl;
 
+struct ctl_script_versions {
+	uint32_t now, before, next; /* 0: none; now 0: the map has no script */
+	uint64_t hash;
+};
+
+enum ctl_script_text { CTL_SCRIPT_LIST, CTL_SCRIPT_ERRORS, CTL_SCRIPT_PROFILE };
+
+struct ctl_script_ops {
+	int (*prepare)(void *ctx, const bool *wanted, char *error, size_t error_bytes);
+	void (*commit)(void *ctx, const bool *wanted);
+	void (*discard)(void *ctx, const bool *wanted);
+	int (*revert)(void *ctx, const bool *wanted, char *error, size_t error_bytes);
+	void (*versions)(void *ctx, uint32_t definition, struct ctl_script_versions *out);
+	void (*text)(void *ctx, enum ctl_script_text what, uint32_t definition, char *text,
+		size_t bytes);
+};
+
 /* Who is at the other ends. Each ring has the control thread as its one consumer (from_) or
  * producer (to_). They belong to the caller and outlive ctl_join. */
 struct ctl_links {
@@ -49,6 +66,11 @@ struct ctl_links {
 	 * Returns 0, or -errno with one line in error. */
 	int (*build)(void *ctx, uint32_t id, char *error, size_t error_bytes);
 	void *build_ctx;
+	/* The maps' scripts, as simulation/instance.h has them: prepare and revert on a thread of
+	 * libuv's pool, never beside one another, the rest on any. wanted: CONFIG_MAPS_MAX. text
+	 * answers an operator's question (enum ctl_script_text). NULL: there are none. */
+	const struct ctl_script_ops *scripts;
+	void *script_ctx;
 	/* Ends what is being recorded; returns how many shards that were. NULL: nothing is. */
 	uint32_t (*record_stop)(void *ctx);
 	void *record_ctx;

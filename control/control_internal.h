@@ -20,6 +20,7 @@
 #include "control/presence.h"
 #include "control/redis/redis_link.h"
 #include "control/redis_keys.h"
+#include "control/scripts.h"
 #include "control/verifier.h"
 
 /* The counters of the loop itself. X(id, name, kind, help) */
@@ -61,6 +62,7 @@ struct ctl {
 	struct director *director;
 	struct builder builder;
 	struct orders_table orders;
+	struct scripts scripts;
 	struct redis_link *redis;
 	struct redis_keys *keys;
 	struct presence *presence;

@@ -497,6 +497,8 @@ static uint32_t drain(struct ctl *ctl, struct msg_ring *ring, enum source source
 				on_shard_stopped(ctl, index);
 			else if (source == FROM_SHARD && message->type == MSG_PARTY_REQUEST)
 				party_from_shard(ctl->party, index, message, now_ns);
+			else if (source == FROM_SHARD && message->type == MSG_SCRIPT_STATE)
+				scripts_from_shard(ctl, message, now_ns);
 			else if (source == FROM_SHARD)
 				adm_from_shard(ctl->adm, index, message, now_ns);
 			else if (message->type == MSG_WORLD_FLUSHED)
@@ -564,6 +566,7 @@ void ctl_on_drain(uv_timer_t *timer)
 		director_tick(ctl->director, now_ns);
 		adm_tick(ctl->adm, now_ns);
 		orders_tick(ctl, now_ns);
+		scripts_tick(ctl, now_ns);
 		tell_node_state(ctl);
 		ctl->ticked_ns = now_ns;
 	}

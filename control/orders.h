@@ -11,6 +11,8 @@
  *   party PARTY|PLAYER               read: its members, its leader, where they are
  *   player PLAYER                    read: where it is, and what of it is not saved
  *   record start, record stop        admin; ends the recordings of the shards (simulation.record)
+ *   script list, script errors|profile MAP|all   read: versions, failures, who spends the time
+ *   script reload|rollback MAP|all [why ...]     operate: scripts.h
  *   gate close|open [why ...]        operate: nobody is let in, by any node; as before
  *   gate throttle RATE [why ...]     operate: so many a second, by all nodes together
  *   gate status                      read

@@ -51,6 +51,14 @@ void order_kick(struct ctl *ctl, const struct order *order, uint64_t now_ns);
 void order_player(struct ctl *ctl, const struct order *order, uint64_t now_ns);
 void order_party(struct ctl *ctl, const struct order *order, uint64_t now_ns);
 
+/* ---- scripts.c ---- */
+
+void order_script_list(struct ctl *ctl, const struct order *order, uint64_t now_ns);
+void order_script_errors(struct ctl *ctl, const struct order *order, uint64_t now_ns);
+void order_script_profile(struct ctl *ctl, const struct order *order, uint64_t now_ns);
+void order_script_reload(struct ctl *ctl, const struct order *order, uint64_t now_ns);
+void order_script_rollback(struct ctl *ctl, const struct order *order, uint64_t now_ns);
+
 /* ---- orders_gate.c ---- */
 
 void order_gate_close(struct ctl *ctl, const struct order *order, uint64_t now_ns);

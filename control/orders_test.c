@@ -6,6 +6,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -360,6 +361,10 @@ static void each_role_has_its_orders(void **state)
 		ROW("gate\0throttle\0000", 3, OPERATE, USAGE),
 		ROW("gate\0status", 2, READ, DONE),
 		ROW("ledger\0reverse\0x\0y", 4, ADMIN, USAGE),
+		ROW("script\0list", 2, READ, UNAVAILABLE), /* there are none */
+		ROW("script\0errors\0meadow", 3, READ, UNAVAILABLE),
+		ROW("script\0reload\0meadow", 3, OPERATE, UNAVAILABLE),
+		ROW("script\0rollback\0all", 3, OPERATE, UNAVAILABLE),
 		ROW("record\0start", 2, ADMIN, REFUSED),
 		ROW("record\0stop", 2, ADMIN, REFUSED),
 		/* Who may not is not told how it would be right. */
@@ -451,6 +456,164 @@ static void a_party_is_looked_at(void **state)
 	rig_fini(&rig);
 }
 
+/* ---- scripts ---- */
+
+struct scripts_rig {
+	struct rig rig;
+	_Atomic int prepares, commits, discards, reverts;
+	_Atomic bool broken;
+	_Atomic uint32_t now, before, next, last;
+};
+
+static int scripts_prepare(void *ctx, const bool *wanted, char *error, size_t error_bytes)
+{
+	struct scripts_rig *s = ctx;
+
+	s->prepares += wanted[0];
+	if (s->broken) {
+		snprintf(error, error_bytes, "map meadow: meadow.lua:3: '}' expected");
+		return -EINVAL;
+	}
+	s->next = ++s->last;
+	return 0;
+}
+
+static void scripts_commit(void *ctx, const bool *wanted)
+{
+	struct scripts_rig *s = ctx;
+
+	s->commits += wanted[0];
+	s->before = s->now;
+	s->now = s->next;
+	s->next = 0;
+}
+
+static void scripts_discard(void *ctx, const bool *wanted)
+{
+	struct scripts_rig *s = ctx;
+
+	s->discards += wanted[0];
+	s->next = 0;
+}
+
+static int scripts_revert(void *ctx, const bool *wanted, char *error, size_t error_bytes)
+{
+	struct scripts_rig *s = ctx;
+
+	(void)error;
+	(void)error_bytes;
+	s->reverts += wanted[0];
+	s->now = s->before;
+	s->before = 0;
+	return 0;
+}
+
+static void scripts_versions(void *ctx, uint32_t definition, struct ctl_script_versions *out)
+{
+	struct scripts_rig *s = ctx;
+
+	(void)definition;
+	*out = (struct ctl_script_versions){s->now, s->before, s->next, 0xabc};
+}
+
+static void scripts_text(
+	void *ctx, enum ctl_script_text what, uint32_t definition, char *text, size_t bytes)
+{
+	(void)ctx;
+	snprintf(text, bytes, "text %d of map %u\n", what, definition);
+}
+
+static const struct ctl_script_ops scripts_ops = {scripts_prepare, scripts_commit, scripts_discard,
+	scripts_revert, scripts_versions, scripts_text};
+
+/* The shard is given that order, and answers. */
+static void obey(struct scripts_rig *s, enum msg_script_act act, uint32_t version, bool good)
+{
+	struct msg_script body;
+
+	memcpy(&body, msg_payload(rig_expect(s->rig.links.to_shard[0], MSG_SCRIPT_ORDER)),
+		sizeof(body));
+	assert_int_equal(body.act, act);
+	assert_int_equal(body.instance, instance_id(0, 1));
+	if (act != MSG_SCRIPT_CLEAR)
+		assert_int_equal(body.version, version);
+	body.good = good;
+	if (!good)
+		snprintf(body.text, sizeof(body.text), "it cannot take what is stored");
+	rig_push(s->rig.links.from_shard[0], MSG_SCRIPT_STATE, HANDLE_NONE, &body, sizeof(body), 0);
+}
+
+static void send_order(struct scripts_rig *s, const char *words, uint32_t count, uint32_t bytes)
+{
+	rig_order_send(&s->rig, words, count, bytes);
+}
+#define SEND(s, words, count) send_order(s, words, count, (uint32_t)sizeof(words))
+
+static void scripts_change_in_two_steps(void **state)
+{
+	static const char reload[] = "script\0reload\0meadow", back[] = "script\0rollback\0meadow";
+	struct msg_script said = {.instance = instance_id(0, 1), .act = MSG_SCRIPT_RETURN, .good = 1};
+	struct scripts_rig s = {.now = 1, .last = 1};
+
+	(void)state;
+	rig_init(&s.rig, 4096);
+	s.rig.links.scripts = &scripts_ops;
+	s.rig.links.script_ctx = &s;
+	rig_start(&s.rig);
+	rig_expect(s.rig.links.to_shard[0], MSG_INSTANCE_OPEN);
+	ORDER(&s.rig, "script\0list", 2, DONE, "text 0 of map 0");
+	ORDER(&s.rig, "script\0errors\0meadow", 3, DONE, "text 1 of map 0");
+	ORDER(&s.rig, "script\0profile\0all", 3, DONE, "text 2 of map 0");
+	ORDER(&s.rig, "script\0reload\0nowhere", 3, REFUSED, "there is no map nowhere with a script");
+	ORDER(&s.rig, "script\0rollback\0meadow", 3, REFUSED, "has no version before this one");
+	/* A broken one changes nothing. */
+	s.broken = true;
+	SEND(&s, "script\0reload\0meadow", 3);
+	obey(&s, MSG_SCRIPT_CLEAR, 0, true);
+	rig_answered(&s.rig, reload, ORDER_REFUSED, "meadow.lua:3: '}' expected");
+	assert_int_equal(s.commits + s.discards, 0);
+	/* One that an instance cannot take is taken back by all. */
+	s.broken = false;
+	SEND(&s, "script\0reload\0meadow", 3);
+	obey(&s, MSG_SCRIPT_CLEAR, 0, true);
+	obey(&s, MSG_SCRIPT_SWAP, 2, false);
+	obey(&s, MSG_SCRIPT_BACK, 1, true);
+	rig_answered(&s.rig, reload, ORDER_REFUSED, "instance 0.1: it cannot take what is stored");
+	assert_int_equal(s.discards, 1);
+	assert_int_equal(s.now, 1);
+	/* A good one; meanwhile another order is refused. */
+	SEND(&s, "script\0reload\0all", 3);
+	obey(&s, MSG_SCRIPT_CLEAR, 0, true);
+	obey(&s, MSG_SCRIPT_SWAP, 3, true);
+	obey(&s, MSG_SCRIPT_SWAP, 3, true);
+	rig_answered(&s.rig, reload, ORDER_DONE,
+		"map meadow runs version 3 (0000000000000abc); 1 instances took it");
+	assert_int_equal(s.commits, 1);
+	/* Back, by order. */
+	SEND(&s, "script\0rollback\0meadow", 3);
+	obey(&s, MSG_SCRIPT_BACK, 1, true);
+	obey(&s, MSG_SCRIPT_SWAP, 1, true);
+	rig_answered(&s.rig, back, ORDER_DONE, "map meadow runs version 1");
+	assert_int_equal(s.reverts, 1);
+	/* A shard returned by itself: the others follow, and nobody asked. */
+	SEND(&s, "script\0reload\0meadow", 3);
+	obey(&s, MSG_SCRIPT_CLEAR, 0, true);
+	obey(&s, MSG_SCRIPT_SWAP, 4, true);
+	obey(&s, MSG_SCRIPT_SWAP, 4, true);
+	rig_answered(&s.rig, reload, ORDER_DONE, "version 4");
+	said.version = 4;
+	rig_push(s.rig.links.from_shard[0], MSG_SCRIPT_STATE, HANDLE_NONE, &said, sizeof(said), 0);
+	obey(&s, MSG_SCRIPT_BACK, 1, true);
+	obey(&s, MSG_SCRIPT_SWAP, 1, true);
+	while (s.reverts < 2)
+		rig_nap();
+	assert_int_equal(s.now, 1);
+	/* Nodes that run the same say so. */
+	rig_until(&s.rig, "HGET t{gate}:n:node-1 scripts", "000abc0000123d74", 0);
+	rig_stop(&s.rig, 0);
+	rig_fini(&s.rig);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -458,6 +621,7 @@ int main(void)
 		cmocka_unit_test(each_role_has_its_orders),
 		cmocka_unit_test(a_party_is_looked_at),
 		cmocka_unit_test(recordings_end_by_order),
+		cmocka_unit_test(scripts_change_in_two_steps),
 		cmocka_unit_test(what_cannot_be_built_is_said),
 		cmocka_unit_test(a_player_is_looked_up_and_kicked),
 		cmocka_unit_test(what_characters_own_is_corrected),

@@ -246,7 +246,7 @@ void redis_keys_heartbeat(struct redis_keys *keys, const struct keys_beat *beat)
 {
 	const char *prefix = keys->config->redis.prefix, *name = keys->config->node.name;
 	char key[KEY_BYTES], nodes[KEY_BYTES], epoch[KEY_BYTES], expire_ms[16];
-	char uptime[24], sessions[24], players[24], places[24], most[16], room[24], admitted[24];
+	char uptime[24], sessions[24], players[24], places[24], most[16], room[24], admitted[24], scripts[24];
 
 	snprintf(key, sizeof(key), "%s{gate}:n:%s", prefix, name);
 	snprintf(nodes, sizeof(nodes), "%s{gate}:nodes", prefix);
@@ -259,11 +259,12 @@ void redis_keys_heartbeat(struct redis_keys *keys, const struct keys_beat *beat)
 	snprintf(most, sizeof(most), "%u", beat->players_max);
 	snprintf(room, sizeof(room), "%" PRIu64, beat->room);
 	snprintf(admitted, sizeof(admitted), "%" PRIu64, beat->admitted);
+	snprintf(scripts, sizeof(scripts), "%016" PRIx64, beat->scripts);
 	const char *const argv[] = {key, nodes, epoch, name, expire_ms, "boot", keys->boot_text,
 		"address", beat->address, "state", beat->stopped ? "stopped" : beat->state,
 		"uptime_s", uptime, "sessions", sessions, "players", players, "places", places,
 		"players_max", most, "room", room, "maps", beat->maps, "shard_age_ms",
-		beat->shard_age_ms, "admitted", admitted};
+		beat->shard_age_ms, "admitted", admitted, "scripts", scripts};
 
 	redis_link_script(keys->link, REDIS_SCRIPT_NODE_BEAT, on_heartbeat, keys, 3,
 		(int)(sizeof(argv) / sizeof(argv[0])), argv, NULL);

@@ -29,6 +29,7 @@ struct keys_beat {
 	const char *maps;         /* "meadow=120,cave=80": the room on each */
 	const char *shard_age_ms; /* since the last tick of each shard, "12,7"; -: unknown */
 	uint64_t admitted;        /* gate_admitted */
+	uint64_t scripts;         /* scripts_hash: nodes that run the same have the same */
 };
 
 struct redis_link;

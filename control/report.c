@@ -111,7 +111,8 @@ void ctl_beat(struct ctl *ctl, uint64_t now_ns)
 		.room = places < max ? max - places : 0,
 		.maps = maps,
 		.shard_age_ms = ages,
-		.admitted = gate_admitted(ctl->gate)};
+		.admitted = gate_admitted(ctl->gate),
+		.scripts = scripts_hash(ctl)};
 	size_t at = 0;
 
 	if (!ctl->presence || !redis_link_up(ctl->redis))

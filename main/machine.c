@@ -19,6 +19,7 @@
 #include "dataplane/port.h"
 #include "dataplane/wire.h"
 #include "dataplane/worker.h"
+#include "main/script_desk.h"
 #include "simulation/instance.h"
 #include "simulation/record.h"
 #include "simulation/script/script.h"
@@ -210,6 +211,13 @@ static int build_recorder(struct machine *m, const char *config_path, uint64_t s
 	return m->recorder ? 0 : -EIO;
 }
 
+static bool is_recording(void *ctx)
+{
+	const struct machine *m = ctx;
+
+	return m->recorder && recorder_open(m->recorder);
+}
+
 static int build_shards(struct machine *m, const char *config_path)
 {
 	uint64_t now_ns = mono_ns(), commit_start[CONFIG_LCORES_MAX];
@@ -226,6 +234,10 @@ static int build_shards(struct machine *m, const char *config_path)
 	randombytes_buf(commit_start, sizeof(commit_start));
 	sw_log(SW_LOG_INFO, "main", "simulation seed %llu", (unsigned long long)seed);
 	rc = build_instances(m, seed);
+	if (!rc) {
+		m->scripts = script_desk_new(m->instances, m->config, is_recording, m);
+		rc = m->scripts ? 0 : out_of_memory("what operators see of scripts");
+	}
 	if (!rc && m->config->simulation.record[0])
 		rc = build_recorder(m, config_path, seed, commit_start, now_ns);
 	if (rc)
@@ -329,6 +341,8 @@ void machine_control_links(const struct machine *m, struct ctl_links *links)
 	links->stage_names = sim_stage_names;
 	links->build = build_instance;
 	links->build_ctx = m->instances;
+	links->scripts = &script_desk_ops;
+	links->script_ctx = m->scripts;
 	links->record_stop = m->recorder ? record_stop : NULL;
 	links->record_ctx = m->recorder;
 	links->from_ops = m->ops_to_control;
@@ -465,6 +479,7 @@ static void tell_script_texts(const struct machine *m, uint32_t slot)
 		char title[256];
 
 		script_text_title(&text, title, sizeof(title));
+		script_desk_note(m->scripts, slot, &text, title);
 		sw_log(text.kind == SCRIPT_TEXT_ERROR ? SW_LOG_WARN : SW_LOG_INFO, "script",
 			"map %s, slot %u, tick %u, %s: %s", map->name, slot, text.tick, title,
 			text.text);
@@ -508,6 +523,7 @@ void machine_free(struct machine *m)
 			sim_shard_free(m->shard[s]);
 	for (uint32_t s = 0; s < m->shards; s++)
 		sim_record_free(m->record[s]);
+	script_desk_free(m->scripts);
 	sim_instances_free(m->instances);
 	if (m->watchdog)
 		script_watchdog_stop(m->watchdog);

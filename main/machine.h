@@ -20,6 +20,7 @@ struct script_watchdog;
 struct sim_instances;
 struct sim_record;
 struct recorder;
+struct script_desk;
 
 struct machine {
 	const struct sw_config *config;
@@ -31,6 +32,7 @@ struct machine {
 	struct sim_shard *shard[CONFIG_LCORES_MAX];
 	struct sim_instances *instances; /* prepared by control's builder, run by the shards */
 	struct script_watchdog *watchdog;
+	struct script_desk *scripts;
 	struct sim_record *record[CONFIG_LCORES_MAX]; /* of the shards; NULL: not recorded */
 	struct recorder *recorder;
 	struct lcore lcore[2 * CONFIG_LCORES_MAX];

@@ -143,6 +143,7 @@
 	X(INTENTS_LOST,       "intents_lost",       COUNTER_SUM,   "... that came to nothing: the player had too little, or left, or it took too long") \
 	X(HAPPENINGS_LOST,    "happenings_lost",    COUNTER_SUM,   "events that a script was not told of: too many waited") \
 	X(SCRIPT_TICKS_CUT,   "script_ticks_cut",   COUNTER_SUM,   "map ticks in which NPCs had to wait: the script budget was spent") \
+	X(SCRIPT_RETURNS,     "script_returns",     COUNTER_SUM,   "versions of a script that failed too often: the one before came back") \
 	X(SCRIPT_TICKS_RESTED, "script_ticks_rested", COUNTER_SUM, "on_tick handlers not called: the NPC's last one took more than its share") \
 	X(PARTIES,            "parties",            COUNTER_GAUGE, "parties with somebody on the map that ticked last")   \
 	X(PARTY_REQUESTS,     "party_requests",     COUNTER_SUM,   "changes of parties asked of control")                 \

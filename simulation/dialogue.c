@@ -3,6 +3,7 @@
 #include "common/check.h"
 #include "proto/client.pb-c.h"
 #include "simulation/npc.h"
+#include "simulation/reload.h"
 #include "simulation/send.h"
 
 /* The handler goes on; it may wait again, and says so by a new job. */
@@ -14,7 +15,8 @@ static bool resume(struct sim_map *m, uint32_t player, const struct script_answe
 	p->job = 0;
 	p->question = 0;
 	p->waits = false;
-	return sim_npc_result(m, player, script_vm_resume(m->script, job, answer));
+	return sim_npc_result(
+		m, player, job, script_vm_resume(sim_reload_vm(m, job), job, answer));
 }
 
 /* ---- questions ---- */
@@ -82,7 +84,7 @@ void sim_dialogue_end(struct sim_map *m, uint32_t player)
 	struct sim_player *p = sim_player(m, player);
 
 	if (p->job)
-		script_vm_cancel(m->script, p->job);
+		script_vm_cancel(sim_reload_vm(m, p->job), p->job);
 	p->job = 0;
 	p->question = 0;
 	p->waits = false;

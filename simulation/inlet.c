@@ -11,6 +11,7 @@
 #include "simulation/match/match.h"
 #include "simulation/party.h"
 #include "simulation/quest.h"
+#include "simulation/reload.h"
 #include "simulation/send.h"
 #include "simulation/transfer.h"
 #include "proto/client.pb-c.h"
@@ -315,6 +316,9 @@ static uint32_t from_control(struct sim_shard *s, const struct msg *message)
 		return SIM_COST_LIFE;
 	case MSG_INSTANCE_CLOSE:
 		instance_close(s, message);
+		break;
+	case MSG_SCRIPT_ORDER:
+		sim_reload_order(s, message);
 		break;
 	case MSG_PARTY_ANSWER:
 	case MSG_PARTY_INVITE:

@@ -1,4 +1,4 @@
-#include "simulation/instance.h"
+#include "simulation/instance_internal.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -16,6 +16,7 @@
 #include "simulation/party.h"
 #include "simulation/paths.h"
 #include "simulation/random.h"
+#include "simulation/reload.h"
 #include "simulation/state.h"
 #include "simulation/trading.h"
 #include "simulation/update.h"
@@ -23,38 +24,6 @@
 /* Places on a map's ground: some, and one for each monster up to so many. */
 #define LOOT_SLOTS_MIN  64u
 #define LOOT_SLOTS_MORE 4096u
-
-struct definition {
-	char *source; /* the script's text, read once: all instances run the same; NULL: none */
-	size_t source_bytes;
-	char path[2 * CONFIG_PATH_BYTES];
-	size_t map_bytes; /* of one instance's tables; 0: none was built yet */
-};
-
-struct sim_instance {
-	struct sim_map map;
-	uint32_t built; /* the id that was built and is in map; INSTANCE_NONE: nothing */
-	void *memory;
-	size_t memory_bytes;
-	void *region; /* of the script's VM */
-	struct counter_set script_set;
-	_Atomic uint64_t script_counters[SCRIPT_COUNTER_COUNT];
-	pthread_mutex_t text_lock; /* builder and reader of texts, never a shard */
-	struct script_vm *text_vm;
-};
-
-struct sim_instances {
-	const struct sw_config *config;
-	struct script_watchdog *watchdog;
-	uint64_t seed;
-	uint32_t count;
-	struct definition definitions[CONFIG_MAPS_MAX];
-	struct sim_grounds *grounds;    /* all instances of a map walk on the same */
-	struct sim_game *game;          /* all maps play by the same */
-	struct instance_gauges *gauges; /* [count] */
-	struct histogram *tick_times;   /* [count] */
-	struct sim_instance *instances; /* [count] */
-};
 
 /* ---- the memory of an instance ---- */
 
@@ -77,7 +46,7 @@ static void *take(struct layout *layout, size_t bytes)
 	_Static_assert(sizeof(struct type) == (bytes), "lay_out_map says another size")
 TAKES(sim_entity, 96);
 TAKES(sim_player, 560);
-TAKES(sim_npc, 44);
+TAKES(sim_npc, 56);
 TAKES(sim_lair, 20);
 TAKES(sim_purse, 32);
 TAKES(sim_bag, 1336);
@@ -96,7 +65,8 @@ TAKES(sim_paths, 74308);
 /* The sum: what each table of a map takes. P player slots (players_max, an eighth and 64 more for
  * those that have left and are still known), N NPCs, M monsters, L places for loot (64 + M, at most
  * 4,160), E = P + N + M + L, C cells. Beside it an instance has its script's arena
- * (simulation.script_memory) and about 340 KiB of the VM. */
+ * (simulation.script_memory) and about 1 MiB of the VM, and twice that once its script was
+ * reloaded. */
 static void lay_out_map(struct layout *l, struct sim_map *m)
 {
 	size_t slots = m->slots, players = m->player_slots;
@@ -106,7 +76,7 @@ static void lay_out_map(struct layout *l, struct sim_map *m)
 	m->known = take(
 		l, players * m->known_words * sizeof(*m->known)); /* P x E / 8 B, in words of 64 for
 								     each of tick_hz classes */
-	m->npcs = take(l, (size_t)m->npc_slots * sizeof(*m->npcs));             /* N x 44 B */
+	m->npcs = take(l, (size_t)m->npc_slots * sizeof(*m->npcs));             /* N x 56 B */
 	m->monsters = take(l, (size_t)m->monster_slots * sizeof(*m->monsters)); /* M x 16 B */
 	m->lairs = take(l, (size_t)m->monster_slots * sizeof(*m->lairs));       /* M x 20 B */
 	if (m->monster_slots && m->rules.ground)
@@ -224,47 +194,20 @@ static void fill_map(struct sim_map *m)
 
 /* ---- building ---- */
 
-/* What the last instance of the slot left; its memory stays. */
-static void clear(struct sim_instance *instance)
-{
-	pthread_mutex_lock(&instance->text_lock);
-	instance->text_vm = NULL;
-	pthread_mutex_unlock(&instance->text_lock);
-	if (instance->map.script)
-		script_vm_free(instance->map.script);
-	memset(&instance->map, 0, sizeof(instance->map));
-	instance->built = INSTANCE_NONE;
-}
-
-static int no_memory(const struct sim_map *m, size_t bytes, char *error, size_t error_bytes)
+int sim_instance_no_memory(
+	const struct sim_map *m, size_t bytes, char *error, size_t error_bytes)
 {
 	snprintf(error, error_bytes, "map %s: no memory for an instance (%zu MiB)", m->config.name,
 		bytes >> 20);
 	return -ENOMEM;
 }
 
-static int load_script(
-	struct sim_instances *table, struct sim_instance *instance, char *error, size_t error_bytes)
+/* What the last instance of the slot left; its memory stays. */
+static void clear(struct sim_instance *instance)
 {
-	struct sim_map *m = &instance->map;
-	const struct definition *definition = &table->definitions[m->index];
-	size_t bytes = (table->config->simulation.script_memory_bytes + 63) & ~63ull;
-	struct sim_npc_script script = {.path = definition->path,
-		.text = definition->source,
-		.bytes = definition->source_bytes,
-		.version = 1,
-		.memory_bytes = table->config->simulation.script_memory_bytes,
-		.watchdog = table->watchdog,
-		.counters = instance->script_counters};
-
-	if (!definition->source)
-		return 0;
-	if (!instance->region)
-		instance->region = tables_new(bytes);
-	if (!instance->region)
-		return no_memory(m, bytes, error, error_bytes);
-	script.region = instance->region;
-	return sim_npc_load(m, &script, error, error_bytes);
+	sim_instance_scripts_free(instance);
+	memset(&instance->map, 0, sizeof(instance->map));
+	instance->built = INSTANCE_NONE;
 }
 
 static int fill(
@@ -272,6 +215,7 @@ static int fill(
 {
 	struct sim_map *m = &instance->map;
 	struct layout layout = {0};
+	int rc;
 
 	size_map(m, table->grounds->of[m->index]);
 	m->parties.members_max = table->config->party.members_max;
@@ -279,24 +223,32 @@ static int fill(
 	m->parties.share_range_mm = table->config->party.share_range_m * 1000;
 	lay_out_map(&layout, m);
 	table->definitions[m->index].map_bytes = layout.used;
+	if (instance->memory_bytes < layout.used) { /* its script has more NPCs than the last one's */
+		free(instance->memory);
+		instance->memory = NULL;
+	}
 	if (instance->memory) { /* of its slot's instance before */
-		CHECK(layout.used == instance->memory_bytes); /* one definition, one script */
 		memset(instance->memory, 0, layout.used);
 	} else {
 		instance->memory = tables_new(layout.used);
-		instance->memory_bytes = layout.used;
+		instance->memory_bytes = instance->memory ? layout.used : 0;
 	}
 	if (!instance->memory)
-		return no_memory(m, layout.used, error, error_bytes);
+		return sim_instance_no_memory(m, layout.used, error, error_bytes);
 	layout = (struct layout){.base = instance->memory};
 	lay_out_map(&layout, m);
 	fill_map(m);
 	sim_trades_init(m, table->config->simulation.trade_idle_s);
 	sim_parties_init(m, m->parties_memory);
-	return sim_npc_place(m, error, error_bytes);
+	rc = m->script ? sim_npc_check(m, m->script, error, error_bytes) : 0;
+	if (!rc && m->reload.next)
+		rc = sim_npc_check(m, m->reload.next, error, error_bytes);
+	if (!rc)
+		sim_npc_place(m);
+	return rc;
 }
 
-int sim_instance_build(struct sim_instances *table, uint32_t id, char *error, size_t error_bytes)
+static int build(struct sim_instances *table, uint32_t id, char *error, size_t error_bytes)
 {
 	uint32_t slot = instance_slot(id);
 	struct sim_instance *instance;
@@ -324,9 +276,10 @@ int sim_instance_build(struct sim_instances *table, uint32_t id, char *error, si
 	mix = table->seed + slot * 0x632be59bd9b4e019ull +
 	      (instance_generation(id) - 1) * 0xd1342543de82ef95ull;
 	m->random = sim_random(&mix);
+	m->reload.version = &table->definitions[m->index].version;
 	m->portals = table->grounds->portals[m->index];
 	m->rules.ground = table->grounds->of[m->index]; /* its script asks for places */
-	rc = load_script(table, instance, error, error_bytes);
+	rc = sim_instance_load_script(table, instance, error, error_bytes);
 	if (!rc)
 		rc = fill(table, instance, error, error_bytes);
 	if (rc) {
@@ -334,10 +287,17 @@ int sim_instance_build(struct sim_instances *table, uint32_t id, char *error, si
 		return rc;
 	}
 	instance->built = id;
-	pthread_mutex_lock(&instance->text_lock);
-	instance->text_vm = m->script;
-	pthread_mutex_unlock(&instance->text_lock);
 	return 0;
+}
+
+int sim_instance_build(struct sim_instances *table, uint32_t id, char *error, size_t error_bytes)
+{
+	int rc;
+
+	pthread_mutex_lock(&table->build_lock);
+	rc = build(table, id, error, error_bytes);
+	pthread_mutex_unlock(&table->build_lock);
+	return rc;
 }
 
 struct sim_map *sim_instance_take(struct sim_instances *table, uint32_t id)
@@ -360,6 +320,7 @@ void sim_map_open(struct sim_shard *s, struct sim_map *m)
 	s->maps[s->map_count++] = m;
 	if (m->script && s->owner_known)
 		script_vm_own_as(m->script, &s->owner);
+	sim_reload_open(m);
 	counter_put(&m->gauges->players, 0);
 	counter_put(&m->gauges->tick_end_ns, 0);
 	counter_put(&m->gauges->tick_ns, 0);
@@ -396,29 +357,6 @@ void sim_map_retire(struct sim_shard *s, struct sim_map *m)
 
 /* ---- the table ---- */
 
-static char *read_source(const char *path, size_t *bytes)
-{
-	FILE *file = fopen(path, "rb");
-	char *text = malloc(SCRIPT_SOURCE_MAX + 1);
-
-	if (!file || !text)
-		goto fail;
-	*bytes = fread(text, 1, SCRIPT_SOURCE_MAX + 1, file);
-	if (ferror(file))
-		goto fail;
-	if (*bytes > SCRIPT_SOURCE_MAX) {
-		errno = EFBIG;
-		goto fail;
-	}
-	fclose(file);
-	return text;
-fail:
-	if (file)
-		fclose(file);
-	free(text);
-	return NULL;
-}
-
 static int read_definition(
 	struct sim_instances *table, uint32_t index, char *error, size_t error_bytes)
 {
@@ -451,10 +389,12 @@ static int read_definition(
 	}
 	snprintf(definition->path, sizeof(definition->path), "%s/%s",
 		table->config->simulation.content, map->script);
-	definition->source = read_source(definition->path, &definition->source_bytes);
-	if (definition->source)
+	definition->now.version = definition->last_version = 1;
+	status = -sim_script_read(definition->path, &definition->now);
+	if (!status) {
+		sim_definition_publish(definition);
 		return 0;
-	status = errno ? errno : EIO;
+	}
 	snprintf(error, error_bytes, "map %s: %s: %s", map->name, definition->path,
 		strerror(status));
 	return -status;
@@ -558,6 +498,7 @@ struct sim_instances *sim_instances_new(const struct sw_config *config,
 	table->config = config;
 	table->watchdog = watchdog;
 	table->seed = seed;
+	pthread_mutex_init(&table->build_lock, NULL);
 	for (; table->count < count; table->count++) {
 		struct sim_instance *instance = &table->instances[table->count];
 
@@ -585,15 +526,17 @@ void sim_instances_free(struct sim_instances *table)
 		clear(instance);
 		pthread_mutex_destroy(&instance->text_lock);
 		free(instance->memory);
-		free(instance->region);
+		for (uint32_t side = 0; side < 2; side++)
+			free(instance->region[side]);
 	}
 	for (uint32_t i = 0; i < CONFIG_MAPS_MAX; i++)
-		free(table->definitions[i].source);
+		sim_definition_free(&table->definitions[i]);
 	sim_grounds_free(table->grounds);
 	sim_game_free(table->game);
 	free(table->gauges);
 	free(table->tick_times);
 	free(table->instances);
+	pthread_mutex_destroy(&table->build_lock);
 	free(table);
 }
 
@@ -623,9 +566,10 @@ size_t sim_instances_bytes_max(const struct sim_instances *table)
 		const struct definition *definition = &table->definitions[i];
 		size_t one = tables_bytes(definition->map_bytes);
 
-		if (definition->source)
-			one += tables_bytes(table->config->simulation.script_memory_bytes) +
-			       script_vm_bytes();
+		if (definition->now.text)
+			/* Twice: one that runs, and one before or after it. */
+			one += 2 * (tables_bytes(table->config->simulation.script_memory_bytes) +
+					   script_vm_bytes());
 		bytes += one * instance_max(&table->config->maps[i]);
 		bytes += table->grounds->of[i] ? table->grounds->of[i]->bytes : 0;
 	}
@@ -646,17 +590,5 @@ const struct counter_set *sim_instance_script(const struct sim_instances *table,
 {
 	uint32_t definition = instance_definition(table->config, slot);
 
-	return table->definitions[definition].source ? &table->instances[slot].script_set : NULL;
-}
-
-bool sim_instance_text_pop(struct sim_instances *table, uint32_t slot, struct script_text *text)
-{
-	struct sim_instance *instance = &table->instances[slot];
-	bool popped = false;
-
-	pthread_mutex_lock(&instance->text_lock);
-	if (instance->text_vm)
-		popped = script_vm_text_pop(instance->text_vm, text);
-	pthread_mutex_unlock(&instance->text_lock);
-	return popped;
+	return table->definitions[definition].now.text ? &table->instances[slot].script_set : NULL;
 }

@@ -48,6 +48,41 @@ size_t sim_instances_bytes_max(const struct sim_instances *table);
  * left. Returns 0, or -errno with one line in error; the slot is then empty. */
 int sim_instance_build(struct sim_instances *table, uint32_t id, char *error, size_t error_bytes);
 
+/* ---- other versions of the scripts; the builder, one call at a time. Definitions are those that
+ * wanted says (CONFIG_MAPS_MAX); their running instances have let go of the version before the
+ * running one (MSG_SCRIPT_CLEAR). ---- */
+
+/* Reads the files again, and makes a VM of each instance that was built, also of those that are built
+ * meanwhile. Nothing of it runs yet. Returns 0, or -errno with lines in error: the first that does
+ * not load, or does not fit the map; then nothing is prepared. */
+int sim_scripts_prepare(struct sim_instances *table, const bool *wanted, char *error,
+	size_t error_bytes);
+/* What was prepared is the definitions' from now on: it is built, and taken when an instance opens.
+ * Before that, running instances are ordered to take it. */
+void sim_scripts_commit(struct sim_instances *table, const bool *wanted);
+/* Nobody runs it, or nobody any more. */
+void sim_scripts_discard(struct sim_instances *table, const bool *wanted);
+/* The version before is the definitions' again: running instances have returned to it. Returns 0, or
+ * -ENOENT: there is none; -errno with a line in error. */
+int sim_scripts_revert(struct sim_instances *table, const bool *wanted, char *error,
+	size_t error_bytes);
+
+struct sim_script_view {
+	const char *path; /* NULL: the map has no script */
+	uint32_t version, before, next; /* 0: none */
+	uint64_t hash;
+};
+/* Any thread but a shard. */
+void sim_scripts_view(
+	struct sim_instances *table, uint32_t definition, struct sim_script_view *out);
+
+/* Any thread but a shard. Calls fn for each handler of NPCs that ran in the slot, of both versions of its
+ * script. */
+typedef void sim_script_handler_fn(void *ctx, uint32_t version, const char *npc,
+	enum script_context context, const struct script_handler_view *view);
+void sim_instance_handlers(struct sim_instances *table, uint32_t slot, sim_script_handler_fn *fn,
+	void *ctx);
+
 /* The shard that has got the id. NULL: no such slot, or another generation is in it. */
 struct sim_map *sim_instance_take(struct sim_instances *table, uint32_t id);
 

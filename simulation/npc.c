@@ -291,8 +291,8 @@ static const struct script_ops ops = {.actor = op_actor,
 
 /* ---- set-up ---- */
 
-int sim_npc_load(
-	struct sim_map *m, const struct sim_npc_script *from, char *error, size_t error_bytes)
+int sim_npc_load(struct sim_map *m, const struct sim_npc_script *from, struct script_vm **vm,
+	char *error, size_t error_bytes)
 {
 	struct script_config script;
 	char why[1024] = "";
@@ -304,60 +304,100 @@ int sim_npc_load(
 	script.index = m->number;
 	script.tick_hz = m->config.tick_hz;
 	script.version = from->version;
+	script.side = from->side;
 	script.memory_bytes = from->memory_bytes;
 	script.watchdog = from->watchdog;
 	script.region = from->region;
 	script.counters = from->counters;
-	status = script_vm_new(&m->script, &script, &ops, m);
+	status = script_vm_new(vm, &script, &ops, m);
 	if (status) {
+		*vm = NULL;
 		snprintf(error, error_bytes, "map %s: script VM: %s", m->config.name,
 			strerror(-status));
 		return status;
 	}
-	result = script_vm_load(m->script, from->path, from->text, from->bytes, why, sizeof(why));
+	result = script_vm_load(*vm, from->path, from->text, from->bytes, why, sizeof(why));
 	if (result != SCRIPT_OK) {
 		snprintf(error, error_bytes, "map %s: %s (%s)", m->config.name, why,
 			script_result_name(result));
 		return -EINVAL;
 	}
-	m->npc_slots = script_vm_npc_count(m->script);
 	return 0;
 }
 
-static bool has_rule(const struct sim_map *m)
+static bool has_rule(const struct script_vm *vm)
 {
-	return m->script && script_vm_find(m->script, SCRIPT_HANDLER_RULE_TICK, "") != UINT32_MAX;
+	return script_vm_find(vm, SCRIPT_HANDLER_RULE_TICK, "") != UINT32_MAX;
 }
 
-int sim_npc_place(struct sim_map *m, char *error, size_t error_bytes)
+uint32_t sim_npc_slots(uint32_t declared)
 {
-	for (uint32_t i = 0; i < m->npc_slots; i++) {
-		const struct script_npc *declared = script_vm_npc(m->script, i);
-		struct sim_npc *npc = &m->npcs[i];
-		uint32_t slot = m->player_slots + i;
+	uint32_t slots = declared + declared / 4 + 16;
 
-		if (!sim_position_legal(m, declared->x_mm, declared->y_mm)) {
-			snprintf(error, error_bytes,
-				"map %s: NPC %s stands outside the map or in a wall, at %d, %d mm",
-				m->config.name, declared->name, declared->x_mm, declared->y_mm);
-			return -EINVAL;
-		}
-		memcpy(npc->name, declared->name, sizeof(npc->name));
-		npc->name_bytes = (uint8_t)strnlen(npc->name, sizeof(npc->name) - 1);
-		npc->appearance = declared->appearance & 0xffffff;
-		npc->has_tick = declared->has_tick;
-		m->npc_ticks += declared->has_tick;
-		sim_entity_appear(m, slot, SIM_NPC, declared->x_mm, declared->y_mm, 0);
-		script_vm_bind(m->script, i, sim_handle(m, slot));
+	return slots < SCRIPT_NPCS_MAX ? slots : SCRIPT_NPCS_MAX;
+}
+
+int sim_npc_check(
+	const struct sim_map *m, const struct script_vm *vm, char *error, size_t error_bytes)
+{
+	for (uint32_t i = 0; i < script_vm_npc_count(vm); i++) {
+		const struct script_npc *declared = script_vm_npc(vm, i);
+
+		if (sim_position_legal(m, declared->x_mm, declared->y_mm))
+			continue;
+		snprintf(error, error_bytes,
+			"map %s: NPC %s stands outside the map or in a wall, at %d, %d mm",
+			m->config.name, declared->name, declared->x_mm, declared->y_mm);
+		return -EINVAL;
 	}
-	sim_happenings_find(m);
-	if (m->match.rule == &sim_match_script && !has_rule(m)) {
+	if (m->match.rule == &sim_match_script && !has_rule(vm)) {
 		snprintf(error, error_bytes,
 			"map %s: its rule is script, and its script has no rule { on_tick = ... }",
 			m->config.name);
 		return -EINVAL;
 	}
 	return 0;
+}
+
+void sim_npc_place(struct sim_map *m)
+{
+	for (uint32_t i = 0; i < m->npc_slots; i++) {
+		struct sim_npc *npc = &m->npcs[i];
+
+		npc->index[0] = npc->index[1] = SIM_NONE;
+		if (i >= script_vm_npc_count(m->script))
+			continue;
+		npc->index[m->reload.side] = i;
+		npc->coming = true;
+		m->reload.coming++;
+	}
+	sim_happenings_find(m);
+	if (m->script)
+		sim_npc_appear(m);
+}
+
+void sim_npc_appear(struct sim_map *m)
+{
+	for (uint32_t i = 0; i < m->npc_slots && m->reload.coming; i++) {
+		uint32_t slot = m->player_slots + i, index = m->npcs[i].index[m->reload.side];
+		struct sim_npc *npc = &m->npcs[i];
+		const struct script_npc *declared;
+
+		if (!npc->coming || m->entities[slot].cell != SIM_NONE ||
+			m->entities[slot].known_by)
+			continue;
+		declared = script_vm_npc(m->script, index);
+		memcpy(npc->name, declared->name, sizeof(npc->name));
+		npc->name_bytes = (uint8_t)strnlen(npc->name, sizeof(npc->name) - 1);
+		npc->appearance = declared->appearance & 0xffffff;
+		npc->has_tick = declared->has_tick;
+		npc->rests_until = m->beat;
+		m->npc_ticks += declared->has_tick;
+		npc->coming = false;
+		m->reload.coming--;
+		sim_entity_appear(m, slot, SIM_NPC, declared->x_mm, declared->y_mm, 0);
+		script_vm_bind(m->script, index, sim_handle(m, slot));
+	}
 }
 
 /* ---- handlers ---- */
@@ -377,12 +417,13 @@ static void tell_over_time(struct sim_map *m, enum script_result result)
 		sim_record_over_time(m->shard->record, m);
 }
 
-bool sim_npc_result(struct sim_map *m, uint32_t player, enum script_result result)
+bool sim_npc_result(
+	struct sim_map *m, uint32_t player, uint32_t job, enum script_result result)
 {
 	m->script_left_ns -= cost_of(result, SIM_COST_SCRIPT);
 	tell_over_time(m, result);
 	if (result == SCRIPT_SUSPENDED)
-		sim_player(m, player)->job = script_vm_job(m->script);
+		sim_player(m, player)->job = job;
 	return result == SCRIPT_OK || result == SCRIPT_NO_HANDLER || result == SCRIPT_WAITING ||
 	       result == SCRIPT_SUSPENDED;
 }
@@ -392,11 +433,13 @@ uint32_t sim_npc_click(struct sim_map *m, uint32_t npc, uint32_t player, uint32_
 	enum script_result result;
 
 	*cost += SIM_COST_SCRIPT;
-	result = script_vm_click(m->script, npc - m->player_slots, sim_handle(m, player));
+	result = script_vm_click(m->script, m->npcs[npc - m->player_slots].index[m->reload.side],
+		sim_handle(m, player));
 	if (result == SCRIPT_NO_ROOM)
 		return SW__ACTION_REFUSAL__BUSY;
-	return sim_npc_result(m, player, result) ? SW__ACTION_REFUSAL__ACTION_REFUSAL_NONE
-						 : SW__ACTION_REFUSAL__SCRIPT_FAILED;
+	return sim_npc_result(m, player, script_vm_job(m->script), result)
+		       ? SW__ACTION_REFUSAL__ACTION_REFUSAL_NONE
+		       : SW__ACTION_REFUSAL__SCRIPT_FAILED;
 }
 
 /* The handler's intent lasts for this tick. */
@@ -455,6 +498,7 @@ void sim_npc_event(
 /* Handlers that took longer than a slice. */
 static bool go_on(struct sim_map *m, struct sim_slice *slice, int64_t least_ns)
 {
+	struct script_vm *before = m->reload.vm[!m->reload.side];
 	struct script_gone_on gone;
 	enum script_result result;
 	uint32_t player;
@@ -462,7 +506,8 @@ static bool go_on(struct sim_map *m, struct sim_slice *slice, int64_t least_ns)
 	while (m->script_left_ns > least_ns && !sim_npc_spent(m)) {
 		if (slice->left <= 0)
 			return false;
-		if (!script_vm_go_on(m->script, &gone, &result))
+		if (!script_vm_go_on(m->script, &gone, &result) &&
+			(!before || !script_vm_go_on(before, &gone, &result)))
 			break;
 		slice->left -= SIM_COST_SCRIPT;
 		player = sim_slot_of_handle(m, gone.player);
@@ -475,7 +520,7 @@ static bool go_on(struct sim_map *m, struct sim_slice *slice, int64_t least_ns)
 		}
 		if (sim_player(m, player)->job == gone.job && result != SCRIPT_WAITING)
 			sim_player(m, player)->job = 0;
-		if (!sim_npc_result(m, player, result))
+		if (!sim_npc_result(m, player, gone.job, result))
 			sim_send_refused(m->shard, m, player, SW_MSG_CLICK,
 				SW__ACTION_REFUSAL__SCRIPT_FAILED);
 	}
@@ -503,7 +548,7 @@ static bool each_tick(struct sim_shard *s, struct sim_map *m, struct sim_slice *
 			sim_count(s, SIM_SCRIPT_TICKS_RESTED, 1);
 			continue;
 		}
-		npc_ran(m, i, script_vm_tick(m->script, i));
+		npc_ran(m, i, script_vm_tick(m->script, m->npcs[i].index[m->reload.side]));
 		slice->left -= SIM_COST_SCRIPT_TICK;
 	}
 	return true;
@@ -521,5 +566,9 @@ bool sim_npc_ticks(struct sim_shard *s, struct sim_map *m, struct sim_slice *sli
 	if (!each_tick(s, m, slice) || !go_on(m, slice, 0))
 		return false;
 	script_vm_gc(m->script);
+	/* What still runs on the version before leaves garbage there. */
+	if (m->reload.vm[!m->reload.side] &&
+		script_vm_under_way(m->reload.vm[!m->reload.side]))
+		script_vm_gc(m->reload.vm[!m->reload.side]);
 	return true;
 }

@@ -15,20 +15,31 @@ struct sim_npc_script {
 	const char *path, *text; /* path for messages only */
 	size_t bytes;
 	uint32_t version;
+	bool side;
 	uint32_t memory_bytes;
 	void *region;               /* memory_bytes, see script_config */
 	_Atomic uint64_t *counters; /* likewise */
 	struct script_watchdog *watchdog;
 };
 
-/* The builder. Makes the map's VM and loads its script: m->script, m->npc_slots. Returns 0, or
- * -errno with one line in error. */
-int sim_npc_load(
-	struct sim_map *m, const struct sim_npc_script *from, char *error, size_t error_bytes);
+/* The builder. Makes a VM of the map and loads its script. Returns 0 and *vm, or -errno with a line
+ * and a traceback in error: then *vm is still to be freed, unless it is NULL. */
+int sim_npc_load(struct sim_map *m, const struct sim_npc_script *from, struct script_vm **vm,
+	char *error, size_t error_bytes);
 
-/* The builder, when the map's tables stand. Puts the NPCs on the map. Returns 0, or -EINVAL with a
- * line in error: an NPC that stands outside. */
-int sim_npc_place(struct sim_map *m, char *error, size_t error_bytes);
+/* The builder. Whether all NPCs of the VM can stand where they are declared: 0, or -EINVAL with a line
+ * in error. */
+int sim_npc_check(
+	const struct sim_map *m, const struct script_vm *vm, char *error, size_t error_bytes);
+
+/* Places for a map's NPCs: some more than it has, for other versions of its script. */
+uint32_t sim_npc_slots(uint32_t declared);
+
+/* The builder, when the map's tables stand. Puts the NPCs on the map. */
+void sim_npc_place(struct sim_map *m);
+
+/* Stage 1, when m->reload.coming: those that can appear do. */
+void sim_npc_appear(struct sim_map *m);
 
 /* Longest rest of an NPC whose on_tick took more than its share. */
 #define SIM_SCRIPT_REST_S 10
@@ -36,7 +47,8 @@ int sim_npc_place(struct sim_map *m, char *error, size_t error_bytes);
 /* The shard's thread. A click's handler ran or went on: what it took of the tick's budget is
  * counted, and the player's job is known if it was suspended. Returns whether all is well with it.
  */
-bool sim_npc_result(struct sim_map *m, uint32_t player, enum script_result result);
+bool sim_npc_result(
+	struct sim_map *m, uint32_t player, uint32_t job, enum script_result result);
 
 /* The same of an event's handler; player: whom it was called for, SIM_NONE: nobody. */
 void sim_npc_event(struct sim_map *m, enum script_context context, uint32_t player,

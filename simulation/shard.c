@@ -68,6 +68,7 @@ static void take_config(struct sim_shard *s, const struct sw_config *config)
 	s->players_max = config->simulation.players_max;
 	s->stop_ms = config->node.stop_deadline_ms;
 	s->script_tick_us = config->simulation.script_tick_us;
+	s->script_failures = config->simulation.script_failures;
 	s->peers_max = config->enet.peers_max;
 }
 

@@ -12,6 +12,7 @@
 #include "simulation/life.h"
 #include "simulation/list.h"
 #include "simulation/loot.h"
+#include "simulation/reload.h"
 #include "simulation/state.h"
 
 /* When the shard stops, so many players leave in a tick: all within half of node.stop_deadline. */
@@ -30,6 +31,7 @@ bool sim_stage_reset(struct sim_shard *s, struct sim_map *m, struct sim_slice *s
 	uint32_t period = SIM_ROUTE_CHECK_S * m->config.tick_hz;
 
 	if (m->step == START) {
+		sim_reload_tick(s, m);
 		int64_t budget_ns = (int64_t)s->script_tick_us * 1000;
 
 		/* What was left of the last tick's, or taken too much, carries over. */

@@ -403,6 +403,24 @@ struct sim_npc {
 	bool has_tick;
 	uint32_t appearance;
 	uint32_t rests_until; /* beat */
+	uint32_t index[2];    /* in the VM of each side; SIM_NONE: it does not declare it */
+	bool coming;          /* it appears when nobody knows the slot's last one any more */
+};
+
+/* Versions of the map's script; see reload.h. */
+struct sim_reload {
+	struct script_vm *vm[2];        /* by side; m->script is vm[side] */
+	uint32_t side;
+	const _Atomic uint32_t *version; /* which the map's definition has */
+	/* The builder writes, before the order that names it: the VM of the other side, and for each
+	 * NPC of the running one its index there, SIM_NONE; then the indices of those that are new. */
+	_Atomic(struct script_vm *) next;
+	const uint32_t *to_next;
+	struct msg_script order; /* for the next tick; instance 0: nobody is told */
+	struct msg_script answer; /* to be told while it is owed */
+	bool ordered, owed, watched;
+	uint32_t watched_until; /* beat: too many failures, and the one before comes back */
+	uint32_t coming;        /* NPCs that are to appear */
 };
 
 /* The next one's begin is the end of this one's: there is one more cell than there are. */
@@ -529,6 +547,7 @@ struct sim_map {
 	uint32_t quota;     /* of the running stage */
 	uint32_t cell_used; /* bytes of cell_bytes */
 	struct sim_lay lay;
+	struct sim_reload reload;
 	int64_t script_left_ns; /* of the tick's budget for scripts; below 0: the next tick's */
 	uint32_t npc_ticks;     /* NPCs with on_tick */
 	uint32_t work_ns; /* of the unit of work under way, beyond its fixed cost; see sim_work */
@@ -626,6 +645,7 @@ struct sim_shard {
 	uint32_t players_max, players;
 	uint32_t realm_id, stop_ms;
 	uint32_t script_tick_us;
+	uint32_t script_failures; /* percent */
 	uint32_t peers_max; /* of one worker */
 	uint64_t seed;
 	uint64_t commit_start; /* in the names of its commits: nobody else's, not its last start's */

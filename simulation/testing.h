@@ -126,6 +126,8 @@ struct test_shard {
 	uint32_t transfers;
 	struct msg_player_transfer transfer;   /* the last one */
 	struct msg_instance instance;          /* the last state of an instance */
+	struct msg_script script;              /* the last one, and how many of each act */
+	uint32_t scripts[MSG_SCRIPT_ACT_COUNT], scripts_bad;
 	uint32_t results_asked, result_answer; /* enum commit_result; COMMIT_RESULT_COUNT: none */
 	struct msg_commit result_commit;       /* the last one, and its operation */
 	struct commit_op result_op;

@@ -484,6 +484,11 @@ void test_read_control(struct test_shard *t)
 				memcpy(&t->instance, msg_payload(m), sizeof(t->instance));
 				test_note(t, 'i');
 				break;
+			case MSG_SCRIPT_STATE:
+				memcpy(&t->script, msg_payload(m), sizeof(t->script));
+				t->scripts[t->script.act]++;
+				t->scripts_bad += !t->script.good;
+				break;
 			case MSG_PARTY_REQUEST:
 				memcpy(&t->party_request, msg_payload(m), sizeof(t->party_request));
 				if (t->party_request.act == PARTY_ACT_ARRIVE) {

@@ -91,6 +91,18 @@ static const char help[] =
 	"A "
 	"recording\n"
 	"      begins with the server only: the state of a running shard cannot be written down.\n"
+	"  swctl script list\n"
+	"  swctl script errors|profile MAP|all                                  role read\n"
+	"      the versions of the maps' scripts; their last errors with tracebacks; which handlers "
+	"spend\n"
+	"      the time.\n"
+	"  swctl script reload MAP|all [--reason TEXT]                          role operate\n"
+	"      reads the files again; all instances take them at the beginning of a tick, or none "
+	"does. A\n"
+	"      version whose handlers fail (simulation.script_failures) gives way to the one "
+	"before.\n"
+	"  swctl script rollback MAP|all [--reason TEXT]                        role operate\n"
+	"      back to the version before the last reload.\n"
 	"  swctl gate close|open [--reason TEXT]\n"
 	"  swctl gate throttle RATE [--reason TEXT]\n"
 	"      closes the gate of the whole cluster: nobody is let in, and who waits keeps its place; "
@@ -125,6 +137,7 @@ int main(int argc, char **argv)
 		{"party", swctl_order},
 		{"player", swctl_order},
 		{"record", swctl_order},
+		{"script", swctl_order},
 		{"status", swctl_status},
 		{"ticket", swctl_ticket},
 		{"ticket-key", swctl_ticket_key},

@@ -243,6 +243,11 @@ uint32_t recorder_end(struct recorder *r)
 	return atomic_exchange(&r->end_ordered, true) ? 0 : atomic_load(&r->open);
 }
 
+uint32_t recorder_open(const struct recorder *r)
+{
+	return atomic_load(&r->open);
+}
+
 void recorder_stop(struct recorder *r)
 {
 	if (!r)

@@ -35,6 +35,9 @@ struct recorder *recorder_start(const struct sw_config *config,
  * to begin again: a recording needs what its shard began with. */
 uint32_t recorder_end(struct recorder *recorder);
 
+/* Any thread, until recorder_stop: recordings that go on. */
+uint32_t recorder_open(const struct recorder *recorder);
+
 /* After the shards' last step: writes what is left and the end. NULL is fine. */
 void recorder_stop(struct recorder *recorder);
 

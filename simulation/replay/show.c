@@ -69,6 +69,8 @@ static const char *type_name(uint32_t type)
 		[MSG_PLAYER_TRANSFER] = "transfer",
 		[MSG_INSTANCE_OPEN] = "instance-open",
 		[MSG_INSTANCE_STATE] = "instance-state",
+		[MSG_SCRIPT_ORDER] = "script-order",
+		[MSG_SCRIPT_STATE] = "script-state",
 		[MSG_SHARD_STOP] = "stop",
 		[MSG_SHARD_STOPPED] = "stopped",
 		[MSG_DETAIL_QUERY] = "detail-query",

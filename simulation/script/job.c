@@ -5,13 +5,16 @@
 #include "common/check.h"
 #include "common/handle.h"
 
-/* A job's number: its place in the low bits, and how often the place was used. */
-#define PLACE_BITS 9u
+/* A job's number: its place in the low bits, how often the place was used, and its VM's side in the
+ * highest bit (SCRIPT_JOB_SIDE). */
+#define PLACE_BITS      9u
+#define GENERATIONS_MAX (SCRIPT_JOB_SIDE >> PLACE_BITS)
 _Static_assert(SCRIPT_JOBS_MAX == 1u << PLACE_BITS, "a place fits");
 
 uint32_t script_job_id(const struct script_vm *vm, const struct script_job *job)
 {
-	return job->generation << PLACE_BITS | (uint32_t)(job - vm->jobs);
+	return (vm->config.side ? SCRIPT_JOB_SIDE : 0) | job->generation << PLACE_BITS |
+	       (uint32_t)(job - vm->jobs);
 }
 
 static struct script_job *find(struct script_vm *vm, uint32_t id)
@@ -122,6 +125,7 @@ static int begin(lua_State *state)
 static void set_state(struct script_vm *vm, struct script_job *job, enum script_job_state state)
 {
 	vm->waiting += (state == SCRIPT_JOB_WAITS) - (job->state == SCRIPT_JOB_WAITS);
+	vm->under_way += (state >= SCRIPT_JOB_WAITS) - (job->state >= SCRIPT_JOB_WAITS);
 	if (job->context == SCRIPT_CONTEXT_NPC_TICK)
 		vm->npcs[job->npc_index].tick_job =
 			state == SCRIPT_JOB_SUSPENDED ? script_job_id(vm, job) : 0;
@@ -185,6 +189,9 @@ static void count(struct script_vm *vm, const struct script_job *job, enum scrip
 	counter_add(&vm->values[SCRIPT_COUNT_CALLS_OK + (unsigned)result], 1);
 	if (job->npc_index < vm->npc_count)
 		counter_add(&vm->npcs[job->npc_index].of[job->context].failed, !well);
+	vm->turns.ran++;
+	vm->turns.failed +=
+		!well || (result == SCRIPT_SUSPENDED && job->context == SCRIPT_CONTEXT_NPC_TICK);
 	counter_put(&vm->values[SCRIPT_COUNT_MEMORY_BYTES], vm->arena.used_bytes);
 	counter_put(&vm->values[SCRIPT_COUNT_MEMORY_PEAK_BYTES], vm->arena.peak_bytes);
 }
@@ -260,7 +267,7 @@ static enum script_result start(struct script_vm *vm, uint32_t npc_index, int ha
 	job->value = value ? *value : (struct script_value){.type = LUA_TNIL};
 	job->player = event->player;
 	job->npc_index = npc_index;
-	job->generation = job->generation % (UINT32_MAX >> PLACE_BITS) + 1;
+	job->generation = job->generation % (GENERATIONS_MAX - 1) + 1;
 	job->committed = false;
 	job->slices = 0;
 	job->asks = 0;
@@ -339,4 +346,15 @@ void script_vm_cancel(struct script_vm *vm, uint32_t id)
 		lua_settop(job->thread, 0);
 	}
 	set_state(vm, job, SCRIPT_JOB_FREE);
+}
+
+void script_vm_cancel_ticks(struct script_vm *vm)
+{
+	for (uint32_t i = 0; i < vm->npc_count; i++)
+		script_vm_cancel(vm, vm->npcs[i].tick_job);
+}
+
+uint32_t script_vm_under_way(const struct script_vm *vm)
+{
+	return vm->under_way;
 }

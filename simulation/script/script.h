@@ -30,6 +30,7 @@
 #define SCRIPT_BLOCK_BYTES (256u << 10) /* largest single allocation of a script */
 
 #define SCRIPT_JOBS_MAX     512u /* click handlers of one map that wait */
+#define SCRIPT_JOB_SIDE     0x80000000u
 #define SCRIPT_CHANGES_MAX  16u  /* durable calls of one handler */
 #define SCRIPT_ASKS_MAX     16u  /* questions of one handler */
 #define SCRIPT_CHOICES_MAX  8u   /* of one question */
@@ -94,6 +95,9 @@ enum script_context {
 #undef X
 		SCRIPT_CONTEXT_COUNT
 };
+
+/* "on_click (npc_click)"; any thread. */
+const char *script_context_text(enum script_context context);
 
 enum script_actor_kind { SCRIPT_ACTOR_PLAYER = 1, SCRIPT_ACTOR_NPC = 2, SCRIPT_ACTOR_MONSTER = 3 };
 
@@ -320,6 +324,7 @@ struct script_config {
 	char map[SCRIPT_NAME_BYTES];
 	uint32_t index;        /* of the map: the counters' thread label */
 	uint32_t version;      /* of the script, for what it says and how it fails */
+	bool side;             /* one of two VMs of a map: SCRIPT_JOB_SIDE is in its jobs' numbers */
 	uint32_t memory_bytes; /* Lua's arena; 1 MiB at least, 16 MiB is usual. The VM's own
 				* tables add about 340 KiB. */
 	uint32_t limit_us[SCRIPT_CONTEXT_COUNT]; /* running time of one call, all its slices */
@@ -425,6 +430,21 @@ struct script_gone_on {
  * *result as of _click, and *out. */
 bool script_vm_go_on(
 	struct script_vm *vm, struct script_gone_on *out, enum script_result *result);
+
+/* Ends every on_tick that is suspended. */
+void script_vm_cancel_ticks(struct script_vm *vm);
+
+/* Handlers that wait or are suspended. */
+uint32_t script_vm_under_way(const struct script_vm *vm);
+
+/* Slices that handlers ran, and what of them was a failure: ended by an error or a limit, or an on_tick
+ * that did not end within its slice. */
+struct script_turns {
+	uint64_t ran, failed;
+};
+void script_vm_turns(const struct script_vm *vm, struct script_turns *out);
+
+uint32_t script_vm_version(const struct script_vm *vm);
 
 /* A tick of the map begins, in which its handlers may run for so long all together. */
 void script_vm_budget(struct script_vm *vm, uint32_t budget_us);

@@ -173,6 +173,8 @@ static void adopt(lua_State *state, int storage_ref)
 	lua_pop(state, 1);
 }
 
+#define HAND_OVER_US 10000u
+
 struct hand_over {
 	lua_State *from;
 	const struct script_npc_slot *old, *new;
@@ -225,6 +227,11 @@ static void hand_timers_over(const struct script_vm *from, struct script_vm *to)
 enum script_result script_vm_hand_over(
 	const struct script_vm *from, struct script_vm *to, char *error, size_t error_bytes)
 {
+	uint32_t load_us = to->config.limit_us[SCRIPT_CONTEXT_LOAD];
+
+	/* This is a tick: an upgrade has a slice, all of them a few. */
+	to->config.limit_us[SCRIPT_CONTEXT_LOAD] = SCRIPT_SLICE_US;
+	script_vm_budget(to, HAND_OVER_US);
 	for (uint32_t i = 0; i < to->npc_count; i++) {
 		struct hand_over over = {.from = from->state, .new = &to->npcs[i]};
 		enum script_result result;
@@ -238,7 +245,13 @@ enum script_result script_vm_hand_over(
 			lua_settop(from->state, 0);
 			return result;
 		}
+		if (script_vm_spent(to)) {
+			snprintf(error, error_bytes, "handing the storage over took more than %u us",
+				HAND_OVER_US);
+			return SCRIPT_OVER_TIME;
+		}
 	}
+	to->config.limit_us[SCRIPT_CONTEXT_LOAD] = load_us;
 	hand_timers_over(from, to);
 	return SCRIPT_OK;
 }

@@ -44,27 +44,25 @@ void script_text_push(struct script_vm *vm, enum script_text_kind kind, enum scr
 	atomic_store_explicit(&vm->text_head, head + 1, memory_order_release);
 }
 
-static const char *handler_of(enum script_context context)
+const char *script_context_text(enum script_context context)
 {
 	switch (context) {
 	case SCRIPT_CONTEXT_NPC_CLICK:
-		return "on_click";
+		return "on_click (npc_click)";
 	case SCRIPT_CONTEXT_NPC_TICK:
-		return "on_tick";
+		return "on_tick (npc_tick)";
 	default:
-		return "";
+		return script_context_name(context);
 	}
 }
 
 void script_text_title(const struct script_text *text, char *line, size_t line_bytes)
 {
-	const char *context = script_context_name(text->context);
-	const char *handler = handler_of(text->context);
-
-	snprintf(line, line_bytes, "%s in %s%s%s%s%s%s%s%s, script version %u",
-		text->kind == SCRIPT_TEXT_ERROR ? script_result_name(text->result) : "log", handler,
-		*handler ? " (" : "", context, *handler ? ")" : "", text->npc_name[0] ? " of " : "", text->npc_name,
-		text->player_name[0] ? " for " : "", text->player_name, text->version);
+	snprintf(line, line_bytes, "%s in %s%s%s%s%s, script version %u",
+		text->kind == SCRIPT_TEXT_ERROR ? script_result_name(text->result) : "log",
+		script_context_text(text->context), text->npc_name[0] ? " of " : "",
+		text->npc_name, text->player_name[0] ? " for " : "", text->player_name,
+		text->version);
 }
 
 bool script_vm_text_pop(struct script_vm *vm, struct script_text *text)

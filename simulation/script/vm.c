@@ -245,6 +245,16 @@ void script_vm_handler(const struct script_vm *vm, uint32_t npc_index, enum scri
 		counter_get(&slot->of[context].failed), counter_get(&slot->of[context].ran_us)};
 }
 
+void script_vm_turns(const struct script_vm *vm, struct script_turns *out)
+{
+	*out = vm->turns;
+}
+
+uint32_t script_vm_version(const struct script_vm *vm)
+{
+	return vm->config.version;
+}
+
 void script_vm_bind(struct script_vm *vm, uint32_t npc_index, uint64_t actor)
 {
 	CHECK(npc_index < vm->npc_count);

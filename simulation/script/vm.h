@@ -118,8 +118,10 @@ struct script_vm {
 	struct script_job *job;                  /* that runs; NULL: none */
 	struct script_job *jobs;                 /* [SCRIPT_JOBS_MAX] */
 	uint32_t waiting;                        /* of jobs */
+	uint32_t under_way;                      /* those that wait or are suspended */
 	uint32_t suspended_head, suspended_tail; /* of jobs, place + 1, in order; 0: none */
 	uint32_t last_job;                       /* the number of the one that ran last */
+	struct script_turns turns;
 	const struct script_ops *ops;
 	void *ctx;
 	enum script_context context;

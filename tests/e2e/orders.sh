@@ -2,7 +2,7 @@
 # orders.sh BIN: an operator gives orders to a running server with players on it.
 #
 #   without a token, or with one of a smaller role, nothing happens; an instance is opened, the players of another are moved to it without losing their
-#   connection, what is one too many closes by itself, a player is looked up and kicked, what it owns is corrected; each order is in ops_audit_log
+#   connection, what is one too many closes by itself, a map's script is reloaded, refused where it is broken, given up where it fails, and rolled back, a player is looked up and kicked, what it owns is corrected; each order is in ops_audit_log
 #   once, with who gave it, also one that was given while PostgreSQL was away.
 #
 # Leaves nothing behind: no process, namespace, interface or file.
@@ -18,11 +18,27 @@ configure() {
 	sed -i -e '/^maps:/,/^admission:/{/^admission:/!d}' "$stage_dir/node.yaml"
 	cat >>"$stage_dir/node.yaml" <<-YAML
 		maps:
-		  - {name: meadow, shard: 0, width: 300m, height: 300m, players_max: 200, instances_max: 3, close_after: 2s}
+		  - {name: meadow, shard: 0, script: npcs.lua, width: 300m, height: 300m, players_max: 200, instances_max: 3, close_after: 2s}
 		  - {name: arena, kind: room, instances_max: 2, width: 40m, height: 40m, match_time: 600s}
 	YAML
+	content_own
+	script "x = 1"
 	"$stage_bin/stormweir-config" --check "$stage_dir/node.yaml" || die "the configuration is not good"
 	sed -i 's/^[^ ]*/anna/' "$token"
+}
+
+# script LINES: the script of the meadow from now on.
+script() {
+	printf '%s\n' "npc { name = 'Tom', x = 150, y = 150, on_tick = function(npc)" "$1" "end }" >"$content/npcs.lua"
+}
+
+# until_more THAN NAME: waits up to 60 s.
+until_more() {
+	local turns=300
+	until (($(metric "$2") > $1)); do
+		((turns-- > 0)) || die "$2 is still $(metric "$2")"
+		sleep 0.2
+	done
 }
 
 # order WORDS: as anna; its answer in $said.
@@ -106,6 +122,36 @@ is 30 simulation_players
 must instance open arena
 [[ $("$stage_bin/swctl" instance show "$(place arena open)" --http "127.0.0.1:$stage_http_port") == *room* ]] || die "no room"
 
+step "a script is reloaded, and what is bad never stays"
+must script list
+[[ $said == *"map meadow  version 1 "*npcs.lua* ]] || die "said: $said"
+script "npc:walk(1, 0)"
+must script reload meadow --reason "Tom shall walk"
+[[ $said == *"map meadow runs version 2 ("*"instances took it"* ]] || die "said: $said"
+until_more 0 script_moves_total
+script "end end"
+must_not "npcs.lua:2:" script reload all
+must_not "no map nowhere with a script" script reload nowhere
+script "error('every time')"
+must script reload meadow
+until_more 0 simulation_script_returns_total
+for ((i = 0; i < 600; i++)); do
+	must script list
+	[[ $said == *"map meadow  version 2 "* ]] && break
+	sleep 0.1
+done
+((i < 600)) || die "a script that fails stays: $said"
+must script errors meadow
+[[ $said == *"error in on_tick (npc_tick) of Tom, script version 4"*"npcs.lua:2: every time"* ]] || die "said: $said"
+must script profile all
+[[ $said == *"on_tick (npc_tick) of Tom"*"version 2"* ]] || die "said: $said"
+must_not "no version before this one" script rollback meadow
+script "x = 2"
+must script reload meadow
+must script rollback meadow
+[[ $said == *"map meadow runs version 2 ("* ]] || die "said: $said"
+bots_live crowd
+
 step "the page reads what there is"
 curl -sS --max-time 2 "http://127.0.0.1:$stage_http_port/" >"$stage_run/page.html"
 status=$(curl -sS --max-time 2 "http://127.0.0.1:$stage_http_port/status")
@@ -146,13 +192,14 @@ must_not "not enough gold or items" ledger take 5005 item:1 1000000 --reason "to
 
 step "all of it is in ops_audit_log"
 until_is 0 world_audits_waiting
-[[ $(audited true) == 20 ]] || die "$(audited true) orders are in ops_audit_log"
+[[ $(audited "what NOT LIKE 'script%'") == 20 ]] || die "$(audited "what NOT LIKE 'script%'") orders are in ops_audit_log"
 [[ $(audited "author = 'anna' AND good AND what = 'kick crowd3 was rude'") == 1 ]] || die "the kick is not in ops_audit_log"
 [[ $(audited "author = 'bert' AND NOT good AND what LIKE 'kick crowd5 %' AND outcome LIKE '%role operate%'") == 1 ]] ||
 	die "what bert was refused is not in ops_audit_log"
 [[ $(audited "author = 'anna' AND good AND what LIKE 'ledger grant 5005 gold 100000 $request lost in a bug'") == 2 ]] ||
 	die "the grant is not in ops_audit_log"
-[[ $(audited "NOT good") == 9 ]] || die "$(audited 'NOT good') orders were refused"
+[[ $(audited "NOT good AND what NOT LIKE 'script%'") == 9 ]] || die "$(audited "NOT good AND what NOT LIKE 'script%'") orders were refused"
+[[ $(audited "good AND what = 'script reload meadow Tom shall walk'") == 1 ]] || die "the reload is not in ops_audit_log"
 
 step "PostgreSQL is away"
 services_postgres_stop "$stage_dir" || die "PostgreSQL did not stop"
