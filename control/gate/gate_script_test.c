@@ -323,6 +323,20 @@ static void test_order_and_repeats(void **state)
 		freeReplyObject(reply);
 		assert_true(turns < 100);
 	}
+	/* Those who look at it later find all of them, in that order, each once. */
+	reply = command("XRANGE " BASE "let_in - +");
+	assert_int_equal(reply->elements, 30);
+	for (int i = 0; i < 30; i++) {
+		const redisReply *one = reply->element[i]->element[1];
+		int who = i < 15 ? 1 + 2 * i : 2 * (i - 14); /* a's 15 were first; 2 came to it later */
+
+		assert_int_equal(one->elements, 10);
+		assert_string_equal(one->element[1]->str, member(who));
+		assert_string_equal(one->element[3]->str, "3");
+		assert_int_equal(atoi(one->element[5]->str), i + 1);
+		assert_string_equal(one->element[7]->str, i <= 15 ? "a" : "b");
+	}
+	freeReplyObject(reply);
 	for (int i = 0; i < 2; i++) { /* what each still has to hear */
 		reply = turn(i ? &b : &a);
 		assert_int_equal(number(reply, LANES, 5), 0);

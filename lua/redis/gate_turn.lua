@@ -21,6 +21,8 @@
 --   turns              hash by node: when it last called      d:<node>   hash boot, total: its admitted
 --   n:<node>           hash of the node's heartbeat: boot, room, places, admitted, address; gone: unknown
 --   r:<character>      was in the game within the grace time
+--   let_in             stream of who was let in, the last LET_IN_KEPT or some more: who, lane, seq, at (where it waited),
+--                      node (where it goes); its ids are Redis's clock in ms. For people: nothing here reads it
 -- sid names a session: <boot>:<handle>, both hexadecimal.
 --
 -- ARGV 1 now in us, or 0 for the server's clock   2 node   3 its boot   4 an epoch, should one be needed
@@ -50,6 +52,7 @@ local rate, burst, batch = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7
 local grace, lease_time, rebuild_time = ARGV[8] * 1000, ARGV[9] * 1000, ARGV[10] * 1000
 local stays = ARGV[22] == '1' and '0' or '1'
 local ALIVE, GAP, ASIDE_MORE, REAP_MAX, OUT_MAX = 3000000, 2000000, 64, 256, 1024
+local LET_IN_KEPT = 10000 -- 1.5 MiB of Redis
 
 local function call(...)
 	return redis.call(...)
@@ -512,6 +515,8 @@ if epoch and state ~= 'closed' and tokens >= 1 then
 			end
 			served = turn_of[lane]
 			turn_of[lane] = served + 1 / shares[tonumber(lane)]
+			call('XADD', base .. 'let_in', 'MAXLEN', '~', LET_IN_KEPT, '*', 'who', member, 'lane', lane, 'seq', p.seq,
+				'at', p.node, 'node', to)
 			tokens = tokens - 1
 			popped = popped + 1
 		end
