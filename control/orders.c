@@ -196,6 +196,8 @@ static const struct command {
 		order_script_profile},
 	{"script", "reload", 3, true, OPERATOR_OPERATE, "script reload MAP|all [why]",
 		order_script_reload},
+	{"script", "release", 3, true, OPERATOR_OPERATE, "script release MAP|all [NAME]",
+		order_script_release},
 	{"script", "rollback", 3, true, OPERATOR_OPERATE, "script rollback MAP|all [why]",
 		order_script_rollback},
 	{"gate", "close", 2, true, OPERATOR_OPERATE, "gate close [why]", order_gate_close},

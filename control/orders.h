@@ -13,6 +13,7 @@
  *   record start, record stop        admin; ends the recordings of the shards (simulation.record)
  *   script list, script errors|profile MAP|all   read: versions, failures, who spends the time
  *   script reload|rollback MAP|all [why ...]     operate: scripts.h
+ *   script release MAP|all [NAME]    operate: of the NPC or declaration of that name, or of all
  *   gate close|open [why ...]        operate: nobody is let in, by any node; as before
  *   gate throttle RATE [why ...]     operate: so many a second, by all nodes together
  *   gate status                      read

@@ -57,6 +57,7 @@ void order_script_list(struct ctl *ctl, const struct order *order, uint64_t now_
 void order_script_errors(struct ctl *ctl, const struct order *order, uint64_t now_ns);
 void order_script_profile(struct ctl *ctl, const struct order *order, uint64_t now_ns);
 void order_script_reload(struct ctl *ctl, const struct order *order, uint64_t now_ns);
+void order_script_release(struct ctl *ctl, const struct order *order, uint64_t now_ns);
 void order_script_rollback(struct ctl *ctl, const struct order *order, uint64_t now_ns);
 
 /* ---- orders_gate.c ---- */

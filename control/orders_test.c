@@ -365,6 +365,7 @@ static void each_role_has_its_orders(void **state)
 		ROW("script\0errors\0meadow", 3, READ, UNAVAILABLE),
 		ROW("script\0reload\0meadow", 3, OPERATE, UNAVAILABLE),
 		ROW("script\0rollback\0all", 3, OPERATE, UNAVAILABLE),
+		ROW("script\0release\0all", 3, OPERATE, UNAVAILABLE),
 		ROW("record\0start", 2, ADMIN, REFUSED),
 		ROW("record\0stop", 2, ADMIN, REFUSED),
 		/* Who may not is not told how it would be right. */
@@ -552,7 +553,7 @@ static void send_order(struct scripts_rig *s, const char *words, uint32_t count,
 static void scripts_change_in_two_steps(void **state)
 {
 	static const char reload[] = "script\0reload\0meadow", back[] = "script\0rollback\0meadow";
-	struct msg_script said = {.instance = instance_id(0, 1), .act = MSG_SCRIPT_RETURN, .good = 1};
+	struct msg_script said;
 	struct scripts_rig s = {.now = 1, .last = 1};
 
 	(void)state;
@@ -566,6 +567,14 @@ static void scripts_change_in_two_steps(void **state)
 	ORDER(&s.rig, "script\0profile\0all", 3, DONE, "text 2 of map 0");
 	ORDER(&s.rig, "script\0reload\0nowhere", 3, REFUSED, "there is no map nowhere with a script");
 	ORDER(&s.rig, "script\0rollback\0meadow", 3, REFUSED, "has no version before this one");
+	SEND(&s, "script\0release\0meadow\0Old Tom", 4);
+	memcpy(&said, msg_payload(rig_expect(s.rig.links.to_shard[0], MSG_SCRIPT_ORDER)), sizeof(said));
+	assert_int_equal(said.act, MSG_SCRIPT_RELEASE);
+	assert_string_equal(said.text, "Old Tom");
+	said.good = 1;
+	said.count = 3;
+	rig_push(s.rig.links.from_shard[0], MSG_SCRIPT_STATE, HANDLE_NONE, &said, sizeof(said), 0);
+	rig_answered(&s.rig, "release", ORDER_DONE, "3 handlers were released");
 	/* A broken one changes nothing. */
 	s.broken = true;
 	SEND(&s, "script\0reload\0meadow", 3);
@@ -601,7 +610,8 @@ static void scripts_change_in_two_steps(void **state)
 	obey(&s, MSG_SCRIPT_SWAP, 4, true);
 	obey(&s, MSG_SCRIPT_SWAP, 4, true);
 	rig_answered(&s.rig, reload, ORDER_DONE, "version 4");
-	said.version = 4;
+	said = (struct msg_script){
+		.instance = instance_id(0, 1), .act = MSG_SCRIPT_RETURN, .good = 1, .version = 4};
 	rig_push(s.rig.links.from_shard[0], MSG_SCRIPT_STATE, HANDLE_NONE, &said, sizeof(said), 0);
 	obey(&s, MSG_SCRIPT_BACK, 1, true);
 	obey(&s, MSG_SCRIPT_SWAP, 1, true);

@@ -70,7 +70,10 @@ static void tell(const struct ctl *ctl, char *text, size_t bytes)
 		if (used >= bytes)
 			return;
 	}
-	snprintf(text + used, bytes - used, "; %u instances took it", s->done);
+	if (s->step == SCRIPTS_RELEASE)
+		snprintf(text + used, bytes - used, "; %u handlers were released", s->count);
+	else
+		snprintf(text + used, bytes - used, "; %u instances took it", s->done);
 }
 
 static void finish(struct ctl *ctl, bool good)
@@ -143,6 +146,9 @@ static void next_step(struct ctl *ctl, uint64_t now_ns)
 	case SCRIPTS_BACK: /* who has it no more takes it in the sweep */
 		begin_step(ctl, SCRIPTS_REVERT, now_ns);
 		break;
+	case SCRIPTS_RELEASE:
+		finish(ctl, true);
+		break;
 	default: /* SWEEP */
 		if (!s->good)
 			sw_log(SW_LOG_WARN, "control",
@@ -172,6 +178,8 @@ static bool order_shard(
 	default:
 		body.version = v.now;
 	}
+	if (act == MSG_SCRIPT_RELEASE)
+		snprintf(body.text, sizeof(body.text), "%s", ctl->scripts.name);
 	memcpy(msg_begin(message.slot, MSG_SCRIPT_ORDER, HANDLE_NONE, sizeof(body)), &body,
 		sizeof(body));
 	ctl_push(ctl, ctl_shard_outbox(ctl, shard), message.slot);
@@ -183,7 +191,7 @@ static void order_all(struct ctl *ctl, enum msg_script_act act, uint64_t now_ns)
 	struct scripts *s = &ctl->scripts;
 
 	s->good = true;
-	s->done = 0;
+	s->done = s->count = 0;
 	s->deadline_ns = now_ns + SCRIPTS_ANSWER_MS * NS_PER_MS;
 	for (uint32_t slot = 0; slot < director_slots(ctl->director); slot++) {
 		struct director_status status;
@@ -208,6 +216,9 @@ static void begin_step(struct ctl *ctl, enum scripts_step step, uint64_t now_ns)
 	case SCRIPTS_SWAP:
 	case SCRIPTS_SWEEP:
 		order_all(ctl, MSG_SCRIPT_SWAP, now_ns);
+		break;
+	case SCRIPTS_RELEASE:
+		order_all(ctl, MSG_SCRIPT_RELEASE, now_ns);
 		break;
 	case SCRIPTS_UNDO:
 	case SCRIPTS_BACK:
@@ -255,6 +266,7 @@ void scripts_from_shard(struct ctl *ctl, const struct msg *message, uint64_t now
 		return;
 	s->pending[slot] = INSTANCE_NONE;
 	s->done += body.good;
+	s->count += body.count;
 	if (!body.good && s->step != SCRIPTS_UNDO && s->good) {
 		s->good = false;
 		snprintf(s->error, sizeof(s->error), "instance %u.%u: %s", slot,
@@ -388,6 +400,15 @@ static void change(
 void order_script_reload(struct ctl *ctl, const struct order *order, uint64_t now_ns)
 {
 	change(ctl, order, SCRIPTS_CLEAR, now_ns);
+}
+
+void order_script_release(struct ctl *ctl, const struct order *order, uint64_t now_ns)
+{
+	struct scripts *s = &ctl->scripts;
+
+	if (s->step == SCRIPTS_IDLE)
+		snprintf(s->name, sizeof(s->name), "%s", order->words > 3 ? order->word[3] : "");
+	change(ctl, order, SCRIPTS_RELEASE, now_ns);
 }
 
 void order_script_rollback(struct ctl *ctl, const struct order *order, uint64_t now_ns)

@@ -11,6 +11,8 @@
  *             revert   it is the maps' version again
  *             sweep    instances that never had it take it
  *
+ *   release           each instance lets handlers run again that were barred for their failures
+ *
  * A shard that returned by itself, since too many handlers failed, has all others follow it: the
  * same as rollback. An instance that ends meanwhile is not waited for; one that says nothing for
  * SCRIPTS_ANSWER_MS counts as one that cannot.
@@ -41,7 +43,8 @@ enum scripts_step {
 	SCRIPTS_DISCARD,
 	SCRIPTS_BACK,
 	SCRIPTS_REVERT,
-	SCRIPTS_SWEEP
+	SCRIPTS_SWEEP,
+	SCRIPTS_RELEASE
 };
 
 struct scripts {
@@ -51,7 +54,8 @@ struct scripts {
 	uint64_t order;                 /* that is kept; 0: nobody asked */
 	uint32_t pending[CONFIG_INSTANCES_MAX]; /* by slot: the id whose answer is awaited; 0: none */
 	uint32_t done;                          /* instances that did the step */
-	uint32_t dialogues;                     /* that go on in the version before */
+	uint32_t count;                         /* that they told */
+	char name[172];                         /* of whose handlers are released; "": all */
 	bool good;
 	uint64_t deadline_ns;
 	uv_work_t work;

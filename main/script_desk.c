@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "simulation/script/api.h"
+
 #define SHOWN_BYTES   420u
 #define HANDLERS_MAX  1024u
 #define HANDLERS_SHOWN 24u
@@ -114,19 +116,19 @@ static void versions(void *ctx, uint32_t definition, struct ctl_script_versions 
 
 struct handler {
 	uint32_t slot, version;
-	char npc[SCRIPT_NAME_BYTES];
+	char of[SCRIPT_NAME_BYTES], handler[32];
 	enum script_context context;
 	struct script_handler_view view;
 };
 
 struct handlers {
 	uint32_t slot, count;
-	uint64_t ran_us, calls, failed;
+	uint64_t ran_us, calls, failed, barred;
 	struct handler handler[HANDLERS_MAX];
 };
 
-static void add_handler(void *ctx, uint32_t version, const char *npc, enum script_context context,
-	const struct script_handler_view *view)
+static void add_handler(void *ctx, uint32_t version, const char *of, const char *handler,
+	enum script_context context, const struct script_handler_view *view)
 {
 	struct handlers *all = ctx;
 	struct handler *h;
@@ -134,12 +136,14 @@ static void add_handler(void *ctx, uint32_t version, const char *npc, enum scrip
 	all->ran_us += view->ran_us;
 	all->calls += view->calls;
 	all->failed += view->failed;
+	all->barred += view->barred;
 	if (all->count == HANDLERS_MAX)
 		return;
 	h = &all->handler[all->count++];
 	*h = (struct handler){
 		.slot = all->slot, .version = version, .context = context, .view = *view};
-	snprintf(h->npc, sizeof(h->npc), "%s", npc);
+	snprintf(h->of, sizeof(h->of), "%s", of);
+	snprintf(h->handler, sizeof(h->handler), "%s", handler);
 }
 
 static int more_time(const void *a, const void *b)
@@ -170,16 +174,17 @@ static void profile(struct script_desk *desk, uint32_t definition, FILE *out)
 	if (!all)
 		return;
 	qsort(all->handler, all->count, sizeof(all->handler[0]), more_time);
-	fprintf(out, "map %s: %" PRIu64 " ms in handlers of NPCs, by samples of a millisecond\n",
+	fprintf(out, "map %s: %" PRIu64 " ms in handlers, by samples of a millisecond\n",
 		desk->config->maps[definition].name, all->ran_us / 1000);
 	for (uint32_t i = 0; i < all->count && i < HANDLERS_SHOWN; i++) {
 		const struct handler *h = &all->handler[i];
 
-		fprintf(out, "  %5.1f %%  %8" PRIu64 " ms  %s of %s  slot %u  version %u  calls %" PRIu64
-			     "  failed %" PRIu64 "\n",
+		fprintf(out, "  %5.1f %%  %8" PRIu64 " ms  %s (%s)%s%s  slot %u  version %u  calls %"
+			     PRIu64 "  failed %" PRIu64 "%s\n",
 			all->ran_us ? 100.0 * (double)h->view.ran_us / (double)all->ran_us : 0,
-			h->view.ran_us / 1000, script_context_text(h->context), h->npc, h->slot,
-			h->version, h->view.calls, h->view.failed);
+			h->view.ran_us / 1000, h->handler, script_context_name(h->context),
+			h->of[0] ? " of " : "", h->of, h->slot, h->version, h->view.calls,
+			h->view.failed, h->view.barred ? "  barred" : "");
 	}
 	free(all);
 }
@@ -199,6 +204,13 @@ static void list(struct script_desk *desk, uint32_t definition, FILE *out)
 	if (all)
 		fprintf(out, "  calls %" PRIu64 "  failed %" PRIu64, all->calls, all->failed);
 	fprintf(out, "\n");
+	for (uint32_t i = 0; all && i < all->count; i++)
+		if (all->handler[i].view.barred)
+			fprintf(out, "  barred: %s (%s)%s%s  slot %u  version %u\n",
+				all->handler[i].handler,
+				script_context_name(all->handler[i].context),
+				all->handler[i].of[0] ? " of " : "", all->handler[i].of,
+				all->handler[i].slot, all->handler[i].version);
 	free(all);
 }
 

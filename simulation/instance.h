@@ -76,9 +76,9 @@ struct sim_script_view {
 void sim_scripts_view(
 	struct sim_instances *table, uint32_t definition, struct sim_script_view *out);
 
-/* Any thread but a shard. Calls fn for each handler of NPCs that ran in the slot, of both versions of its
- * script. */
-typedef void sim_script_handler_fn(void *ctx, uint32_t version, const char *npc,
+/* Any thread but a shard. Calls fn for each handler that ran in the slot, of both versions of its
+ * script; see script_vm_each_handler. */
+typedef void sim_script_handler_fn(void *ctx, uint32_t version, const char *of, const char *handler,
 	enum script_context context, const struct script_handler_view *view);
 void sim_instance_handlers(struct sim_instances *table, uint32_t slot, sim_script_handler_fn *fn,
 	void *ctx);

@@ -347,6 +347,20 @@ bool sim_instance_text_pop(struct sim_instances *table, uint32_t slot, struct sc
 	return popped;
 }
 
+struct each {
+	sim_script_handler_fn *fn;
+	void *ctx;
+	uint32_t version;
+};
+
+static void one_handler(void *ctx, const char *of, const char *handler, enum script_context context,
+	const struct script_handler_view *view)
+{
+	const struct each *each = ctx;
+
+	each->fn(each->ctx, each->version, of, handler, context, view);
+}
+
 void sim_instance_handlers(
 	struct sim_instances *table, uint32_t slot, sim_script_handler_fn *fn, void *ctx)
 {
@@ -354,17 +368,12 @@ void sim_instance_handlers(
 
 	pthread_mutex_lock(&instance->text_lock);
 	for (uint32_t side = 0; side < 2; side++) {
-		const struct script_vm *vm = instance->vm[side];
+		struct each each = {fn, ctx, 0};
 
-		for (uint32_t i = 0; vm && i < script_vm_npc_count(vm); i++)
-			for (int c = 0; c < SCRIPT_CONTEXT_COUNT; c++) {
-				struct script_handler_view view;
-
-				script_vm_handler(vm, i, (enum script_context)c, &view);
-				if (view.calls)
-					fn(ctx, script_vm_version(vm), script_vm_npc(vm, i)->name,
-						(enum script_context)c, &view);
-			}
+		if (!instance->vm[side])
+			continue;
+		each.version = script_vm_version(instance->vm[side]);
+		script_vm_each_handler(instance->vm[side], one_handler, &each);
 	}
 	pthread_mutex_unlock(&instance->text_lock);
 }

@@ -197,6 +197,9 @@ static void obey(struct sim_shard *s, struct sim_map *m)
 	case MSG_SCRIPT_BACK:
 		answer.good = back(m, true, &answer);
 		break;
+	case MSG_SCRIPT_RELEASE:
+		answer.count = script_vm_release(m->script, order->text);
+		break;
 	default:
 		answer.good = 0;
 		snprintf(answer.text, sizeof(answer.text), "there is no such order");

@@ -185,15 +185,32 @@ static void leave_thread(struct script_vm *vm, struct script_job *job)
 static void count(struct script_vm *vm, const struct script_job *job, enum script_result result)
 {
 	bool well = result == SCRIPT_OK || result == SCRIPT_WAITING || result == SCRIPT_SUSPENDED;
+	struct script_record *record = job->record;
 
 	counter_add(&vm->values[SCRIPT_COUNT_CALLS_OK + (unsigned)result], 1);
-	if (job->npc_index < vm->npc_count)
-		counter_add(&vm->npcs[job->npc_index].of[job->context].failed, !well);
+	counter_add(&record->failed, !well);
+	if (!well)
+		record->strikes += result == SCRIPT_ERROR || result == SCRIPT_NOT_ALLOWED ? 2 : 8;
+	else if (result == SCRIPT_OK && record->strikes)
+		record->strikes--;
 	vm->turns.ran++;
 	vm->turns.failed +=
 		!well || (result == SCRIPT_SUSPENDED && job->context == SCRIPT_CONTEXT_NPC_TICK);
 	counter_put(&vm->values[SCRIPT_COUNT_MEMORY_BYTES], vm->arena.used_bytes);
 	counter_put(&vm->values[SCRIPT_COUNT_MEMORY_PEAK_BYTES], vm->arena.peak_bytes);
+}
+
+/* Who fails again and again is not called any more: it costs a slice each time, and fills the log. */
+static void bar(struct script_vm *vm, const struct script_job *job)
+{
+	static const char text[] = "it failed again and again, and is not called any more until an "
+				   "operator releases it (swctl script release)";
+
+	if (!vm->config.strikes_max || job->record->strikes < vm->config.strikes_max)
+		return;
+	job->record->barred = true;
+	counter_add(&vm->values[SCRIPT_COUNT_BARRED], 1);
+	script_text_push(vm, SCRIPT_TEXT_ERROR, SCRIPT_BARRED, text, sizeof(text) - 1);
 }
 
 /* One slice of it. */
@@ -209,6 +226,7 @@ static enum script_result go(struct script_vm *vm, struct script_job *job, int a
 	vm->running_npc = job->npc_index;
 	vm->running_player = job->player;
 	vm->job = job;
+	vm->text_event = &job->event;
 	vm->running = job->thread;
 	script_watch_begin(vm, context,
 		left_us < vm->config.slice_us ? (uint32_t)left_us : vm->config.slice_us);
@@ -247,22 +265,24 @@ static enum script_result go(struct script_vm *vm, struct script_job *job, int a
 		script_text_push(vm, SCRIPT_TEXT_ERROR, result, vm->error, vm->error_bytes);
 	}
 	set_state(vm, job, SCRIPT_JOB_FREE);
+	bar(vm, job);
 	return result;
 }
 
 static enum script_result start(struct script_vm *vm, uint32_t npc_index, int handler_ref,
-	const struct script_event *event, const struct script_value *value)
+	struct script_record *record, const struct script_event *event,
+	const struct script_value *value)
 {
-	enum script_result why;
-	struct script_job *job = take(vm, &why);
+	enum script_result why = SCRIPT_BARRED;
+	struct script_job *job = record->barred ? NULL : take(vm, &why);
 
 	if (!job) {
 		counter_add(&vm->values[SCRIPT_COUNT_CALLS_OK + (unsigned)why], 1);
 		return why;
 	}
 	job->context = (uint8_t)script_handler_rows[event->handler].context;
-	if (npc_index < vm->npc_count)
-		counter_add(&vm->npcs[npc_index].of[job->context].calls, 1);
+	job->record = record;
+	counter_add(&record->calls, 1);
 	job->event = *event;
 	job->value = value ? *value : (struct script_value){.type = LUA_TNIL};
 	job->player = event->player;
@@ -285,13 +305,15 @@ enum script_result script_job_start(struct script_vm *vm, uint32_t handler, uint
 
 	if (handler_ref == LUA_NOREF || vm->npcs[npc_index].actor == HANDLE_NONE)
 		return SCRIPT_NO_HANDLER;
-	return start(vm, npc_index, handler_ref, &event, NULL);
+	return start(vm, npc_index, handler_ref,
+		&vm->npcs[npc_index].of[script_handler_rows[handler].context], &event, NULL);
 }
 
 enum script_result script_job_event(struct script_vm *vm, int handler_ref,
 	const struct script_event *event, const struct script_value *value)
 {
-	return start(vm, UINT32_MAX, handler_ref, event, value);
+	return start(vm, UINT32_MAX, handler_ref,
+		&vm->declared[event->declaration].of[event->handler], event, value);
 }
 
 enum script_result script_vm_resume(

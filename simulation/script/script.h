@@ -57,6 +57,7 @@
 	X(NO_ROOM,     no_room,     "not called: as many handlers as may be wait already")         \
 	X(ERROR,       error,       "ended by a Lua error: a mistake in the content")              \
 	X(NOT_ALLOWED, not_allowed, "ended: called what its context has no permission for")        \
+	X(BARRED,      barred,      "not called: it failed again and again, until an operator releases it") \
 	X(OVER_TIME,   over_time,   "ended: ran longer than its context's limit")                  \
 	X(OVER_MEMORY, over_memory, "ended: the VM's memory, or one block, grew past its limit")   \
 	X(OVER_STEPS,  over_steps,  "ended: one library call took too many steps (a pattern, say)")\
@@ -95,9 +96,6 @@ enum script_context {
 #undef X
 		SCRIPT_CONTEXT_COUNT
 };
-
-/* "on_click (npc_click)"; any thread. */
-const char *script_context_text(enum script_context context);
 
 enum script_actor_kind { SCRIPT_ACTOR_PLAYER = 1, SCRIPT_ACTOR_NPC = 2, SCRIPT_ACTOR_MONSTER = 3 };
 
@@ -329,6 +327,9 @@ struct script_config {
 				* tables add about 340 KiB. */
 	uint32_t limit_us[SCRIPT_CONTEXT_COUNT]; /* running time of one call, all its slices */
 	uint32_t slice_us; /* SCRIPT_SLICE_US; not for LOAD, which is one slice */
+	/* Strikes at which a handler is barred; 0: never. Each end by a limit is eight, each by an
+	 * error two, each good one takes one away. */
+	uint32_t strikes_max;
 	/* Permission sets: bit c of allowed[x] says that context x may use call c (enum
 	 * script_call of api.h). */
 	uint64_t allowed[SCRIPT_CONTEXT_COUNT];
@@ -378,7 +379,16 @@ const struct script_npc *script_vm_npc(const struct script_vm *vm, uint32_t npc_
 /* How a handler did; any thread, while the VM lives. ran_us is a sum of samples of a millisecond. */
 struct script_handler_view {
 	uint64_t calls, failed, ran_us;
+	bool barred;
 };
+typedef void script_handler_fn(void *ctx, const char *of, const char *handler,
+	enum script_context context, const struct script_handler_view *view);
+/* For each that was called; of: the NPC's or declaration's name. */
+void script_vm_each_handler(const struct script_vm *vm, script_handler_fn *fn, void *ctx);
+
+/* The owner. Handlers that were barred, of what has that name ("": of all), may run again. Returns how
+ * many. */
+uint32_t script_vm_release(struct script_vm *vm, const char *name);
 void script_vm_handler(const struct script_vm *vm, uint32_t npc_index, enum script_context context,
 	struct script_handler_view *out);
 
@@ -497,6 +507,7 @@ struct script_text {
 	uint64_t player;    /* of a click */
 	uint32_t tick;
 	uint32_t version; /* of the script: script_config.version */
+	const char *handler; /* "on_click"; NULL: none */
 	char npc_name[SCRIPT_NAME_BYTES], player_name[SCRIPT_NAME_BYTES]; /* "": none */
 	uint32_t bytes;
 	char text[SCRIPT_TEXT_BYTES]; /* NUL-terminated */
@@ -532,6 +543,7 @@ bool script_vm_text_pop(struct script_vm *vm, struct script_text *text);
 	X(EMERGENCIES,  "emergencies",  COUNTER_SUM,   "full collections forced by a refused allocation: a tick was long") \
 	X(MEMORY_BYTES, "memory_bytes", COUNTER_GAUGE, "arena bytes in use")                       \
 	X(MEMORY_PEAK_BYTES, "memory_peak_bytes", COUNTER_GAUGE, "most arena bytes ever in use")   \
+	X(BARRED,       "barred",       COUNTER_GAUGE, "handlers that are not called any more, until an operator releases them") \
 	X(NPCS,         "npcs",         COUNTER_GAUGE, "NPCs declared")
 // clang-format on
 

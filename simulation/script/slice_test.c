@@ -210,6 +210,66 @@ static void budget(void **unused)
 	test_host_stop(&host);
 }
 
+struct seen {
+	uint32_t count;
+	bool barred;
+	char of[SCRIPT_NAME_BYTES], handler[32];
+};
+
+static void see(void *ctx, const char *of, const char *handler, enum script_context context,
+	const struct script_handler_view *view)
+{
+	struct seen *seen = ctx;
+
+	(void)context;
+	seen->count++;
+	if (!view->barred)
+		return;
+	seen->barred = true;
+	snprintf(seen->of, sizeof(seen->of), "%s", of);
+	snprintf(seen->handler, sizeof(seen->handler), "%s", handler);
+}
+
+/* Who fails again and again is not called any more, and shown, until it is released; who fails now and
+ * then is. */
+static void repeated_failures(void **unused)
+{
+	struct seen seen = {0};
+	struct test_host host;
+	uint32_t calls = 0;
+
+	(void)unused;
+	test_host_start(&host, 4 << 20);
+	host.vm->config.strikes_max = 40;
+	test_host_load_ok(&host,
+		"local n = 0 npc { name = 'bad', x = 1, y = 1, on_click = function() end,\n"
+		"  on_tick = function() error('again') end }\n"
+		"npc { name = 'endless', x = 1, y = 1, on_tick = function() while true do end end }\n"
+		"npc { name = 'seldom', x = 1, y = 1, on_tick = function() n = n + 1\n"
+		"  if n % 4 == 0 then error('now and then') end end }");
+	while (script_vm_tick(host.vm, 0) == SCRIPT_ERROR)
+		calls++;
+	assert_int_equal(calls, 20);
+	assert_int_equal(script_vm_tick(host.vm, 0), SCRIPT_BARRED);
+	assert_int_equal(script_vm_click(host.vm, 0, TEST_PLAYER), SCRIPT_OK); /* its other one */
+	for (uint32_t i = 0; i < 5; i++)
+		assert_int_equal(script_vm_tick(host.vm, 1), SCRIPT_OVER_TIME);
+	assert_int_equal(script_vm_tick(host.vm, 1), SCRIPT_BARRED);
+	for (uint32_t i = 0; i < 400; i++)
+		assert_int_not_equal(script_vm_tick(host.vm, 2), SCRIPT_BARRED);
+	assert_int_equal(counter_get(&host.vm->values[SCRIPT_COUNT_BARRED]), 2);
+	assert_int_equal(script_vm_release(host.vm, "endless"), 1);
+	script_vm_each_handler(host.vm, see, &seen);
+	assert_int_equal(seen.count, 4);
+	assert_string_equal(seen.of, "bad");
+	assert_string_equal(seen.handler, "on_tick");
+	assert_int_equal(script_vm_tick(host.vm, 1), SCRIPT_OVER_TIME);
+	assert_int_equal(script_vm_release(host.vm, ""), 1);
+	assert_int_equal(script_vm_tick(host.vm, 0), SCRIPT_ERROR);
+	assert_int_equal(counter_get(&host.vm->values[SCRIPT_COUNT_BARRED]), 0);
+	test_host_stop(&host);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -220,6 +280,7 @@ int main(void)
 		cmocka_unit_test(questions_in_between),
 		cmocka_unit_test(memory_is_not_given_anew),
 		cmocka_unit_test(budget),
+		cmocka_unit_test(repeated_failures),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

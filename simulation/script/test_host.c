@@ -319,6 +319,7 @@ void test_host_start(struct test_host *host, uint32_t memory_bytes)
 	host->config.memory_bytes = memory_bytes;
 	/* Handlers run to their end, but for the tests that lower it. */
 	host->config.slice_us = UINT32_MAX;
+	host->config.strikes_max = 0;
 	host->config.limit_us[SCRIPT_CONTEXT_NPC_CLICK] = 2000;
 	host->config.limit_us[SCRIPT_CONTEXT_NPC_TICK] = 2000;
 	assert_int_equal(script_watchdog_start(&host->config.watchdog, 1000), 0);

@@ -28,7 +28,14 @@ void script_text_push(struct script_vm *vm, enum script_text_kind kind, enum scr
 	slot->player = vm->running_player;
 	slot->tick = vm->context == SCRIPT_CONTEXT_LOAD ? 0 : vm->ops->tick(vm->ctx);
 	slot->version = vm->config.version;
+	slot->handler = NULL;
 	slot->npc_name[0] = slot->player_name[0] = '\0';
+	if (vm->text_event) {
+		slot->handler = script_handler_rows[vm->text_event->handler].name;
+		if (vm->text_event->declaration < vm->declared_count)
+			memcpy(slot->npc_name, vm->declared[vm->text_event->declaration].name,
+				SCRIPT_NAME_BYTES);
+	}
 	if (vm->running_npc < vm->npc_count)
 		memcpy(slot->npc_name, vm->npcs[vm->running_npc].npc.name, SCRIPT_NAME_BYTES);
 	if (vm->running_player != HANDLE_NONE &&
@@ -44,25 +51,16 @@ void script_text_push(struct script_vm *vm, enum script_text_kind kind, enum scr
 	atomic_store_explicit(&vm->text_head, head + 1, memory_order_release);
 }
 
-const char *script_context_text(enum script_context context)
-{
-	switch (context) {
-	case SCRIPT_CONTEXT_NPC_CLICK:
-		return "on_click (npc_click)";
-	case SCRIPT_CONTEXT_NPC_TICK:
-		return "on_tick (npc_tick)";
-	default:
-		return script_context_name(context);
-	}
-}
-
 void script_text_title(const struct script_text *text, char *line, size_t line_bytes)
 {
-	snprintf(line, line_bytes, "%s in %s%s%s%s%s, script version %u",
+	const char *context = script_context_name(text->context);
+
+	snprintf(line, line_bytes, "%s in %s%s%s%s%s%s%s%s, script version %u",
 		text->kind == SCRIPT_TEXT_ERROR ? script_result_name(text->result) : "log",
-		script_context_text(text->context), text->npc_name[0] ? " of " : "",
-		text->npc_name, text->player_name[0] ? " for " : "", text->player_name,
-		text->version);
+		text->handler ? text->handler : context, text->handler ? " (" : "",
+		text->handler ? context : "", text->handler ? ")" : "",
+		text->npc_name[0] ? " of " : "", text->npc_name,
+		text->player_name[0] ? " for " : "", text->player_name, text->version);
 }
 
 bool script_vm_text_pop(struct script_vm *vm, struct script_text *text)

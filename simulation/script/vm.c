@@ -49,6 +49,7 @@ void script_config_defaults(struct script_config *config)
 	config->tick_hz = 20;
 	config->gc_step_kib = 64;
 	config->slice_us = SCRIPT_SLICE_US;
+	config->strikes_max = 40;
 	for (int i = 0; i < SCRIPT_CONTEXT_COUNT; i++) {
 		config->limit_us[i] = limits_us[i];
 		config->allowed[i] = script_context_calls(i);
@@ -205,6 +206,7 @@ enum script_result script_vm_load(struct script_vm *vm, const char *path, const 
 	}
 	vm->running_npc = UINT32_MAX;
 	vm->running_player = HANDLE_NONE;
+	vm->text_event = NULL;
 	result = script_protected(vm, SCRIPT_CONTEXT_LOAD, load_file, &call);
 	if (result != SCRIPT_OK) {
 		snprintf(error, error_bytes, "%s", vm->error);
@@ -236,13 +238,63 @@ const struct script_npc *script_vm_npc(const struct script_vm *vm, uint32_t npc_
 	return &vm->npcs[npc_index].npc;
 }
 
+static void view_of(const struct script_record *record, struct script_handler_view *out)
+{
+	*out = (struct script_handler_view){counter_get(&record->calls),
+		counter_get(&record->failed), counter_get(&record->ran_us), record->barred};
+}
+
 void script_vm_handler(const struct script_vm *vm, uint32_t npc_index, enum script_context context,
 	struct script_handler_view *out)
 {
-	const struct script_npc_slot *slot = &vm->npcs[npc_index];
+	view_of(&vm->npcs[npc_index].of[context], out);
+}
 
-	*out = (struct script_handler_view){counter_get(&slot->of[context].calls),
-		counter_get(&slot->of[context].failed), counter_get(&slot->of[context].ran_us)};
+void script_vm_each_handler(const struct script_vm *vm, script_handler_fn *fn, void *ctx)
+{
+	struct script_handler_view view;
+
+	for (uint32_t i = 0; i < vm->npc_count; i++)
+		for (int c = 0; c < SCRIPT_CONTEXT_COUNT; c++) {
+			view_of(&vm->npcs[i].of[c], &view);
+			if (view.calls)
+				fn(ctx, vm->npcs[i].npc.name,
+					c == SCRIPT_CONTEXT_NPC_CLICK ? "on_click" : "on_tick",
+					(enum script_context)c, &view);
+		}
+	for (uint32_t i = 0; i < vm->declared_count; i++)
+		for (int h = 0; h < SCRIPT_HANDLER_COUNT; h++) {
+			view_of(&vm->declared[i].of[h], &view);
+			if (view.calls)
+				fn(ctx, vm->declared[i].name, script_handler_rows[h].name,
+					script_handler_rows[h].context, &view);
+		}
+}
+
+static uint32_t release(struct script_record *records, uint32_t count)
+{
+	uint32_t released = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		released += records[i].barred;
+		records[i].strikes = 0;
+		records[i].barred = false;
+	}
+	return released;
+}
+
+uint32_t script_vm_release(struct script_vm *vm, const char *name)
+{
+	uint32_t released = 0;
+
+	for (uint32_t i = 0; i < vm->npc_count; i++)
+		if (!*name || !strcmp(vm->npcs[i].npc.name, name))
+			released += release(vm->npcs[i].of, SCRIPT_CONTEXT_COUNT);
+	for (uint32_t i = 0; i < vm->declared_count; i++)
+		if (!*name || !strcmp(vm->declared[i].name, name))
+			released += release(vm->declared[i].of, SCRIPT_HANDLER_COUNT);
+	counter_add(&vm->values[SCRIPT_COUNT_BARRED], (uint64_t)0 - released);
+	return released;
 }
 
 void script_vm_turns(const struct script_vm *vm, struct script_turns *out)

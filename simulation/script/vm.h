@@ -25,6 +25,14 @@
 /* What one call may take once the VM is past its soft limit. */
 #define SCRIPT_ALLOWANCE_BYTES (256u << 10)
 
+/* How a handler did. */
+struct script_record {
+	_Atomic uint64_t calls, failed; /* the shard's */
+	_Atomic uint64_t ran_us;        /* the watchdog's */
+	_Atomic bool barred;            /* the shard's */
+	uint32_t strikes;
+};
+
 /* An NPC's declaration and where its parts are in Lua's registry. */
 struct script_npc_slot {
 	struct script_npc npc;
@@ -33,10 +41,7 @@ struct script_npc_slot {
 	int storage_ref, upgrade_ref;        /* the fields' table */
 	lua_Integer storage_version;
 	uint32_t tick_job; /* of its on_tick that is suspended; 0: none */
-	struct {
-		_Atomic uint64_t calls, failed; /* the shard's */
-		_Atomic uint64_t ran_us;        /* the watchdog's */
-	} of[SCRIPT_CONTEXT_COUNT];
+	struct script_record of[SCRIPT_CONTEXT_COUNT];
 };
 
 /* A declaration that is no NPC. */
@@ -44,6 +49,7 @@ struct script_declared {
 	const char *class; /* of calls.h */
 	char name[SCRIPT_NAME_BYTES];
 	int ref[SCRIPT_HANDLER_COUNT]; /* LUA_NOREF: none */
+	struct script_record of[SCRIPT_HANDLER_COUNT];
 };
 
 /* A value that outlives its Lua state. */
@@ -77,6 +83,7 @@ struct script_job {
 	lua_State *thread; /* kept for the next handler; NULL: there is none yet */
 	int thread_ref;
 	uint64_t player;
+	struct script_record *record; /* of its handler */
 	uint32_t npc_index;
 	uint32_t generation; /* from 1; how often the place was used */
 	uint8_t context;     /* enum script_context */
@@ -99,7 +106,8 @@ struct script_vm {
 	_Atomic uint32_t limit_us;
 	_Atomic pid_t thread_id;
 	_Atomic int thread_clock; /* clockid_t of the thread's CPU time */
-	_Atomic uint64_t ran;     /* what runs or ran last: NPC's index << 8 | context */
+	_Atomic uint32_t ran;     /* the context that runs or ran last, */
+	_Atomic(struct script_record *) record; /* and its handler's; NULL: none */
 	_Atomic uint64_t round;   /* of the map's tick; 0: none yet */
 	_Atomic uint32_t budget_us;
 	/* The watchdog writes, the shard reads: the round whose budget is spent. */
@@ -122,6 +130,7 @@ struct script_vm {
 	uint32_t suspended_head, suspended_tail; /* of jobs, place + 1, in order; 0: none */
 	uint32_t last_job;                       /* the number of the one that ran last */
 	struct script_turns turns;
+	const struct script_event *text_event; /* of the job that runs, or ran last; NULL: none */
 	const struct script_ops *ops;
 	void *ctx;
 	enum script_context context;

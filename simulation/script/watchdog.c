@@ -66,8 +66,8 @@ static uint64_t clock_ns(clockid_t id)
  * look, where that found the same: over many looks it comes out right. */
 static void add_up(struct script_vm *vm, uint64_t sequence, uint64_t now_ns, uint64_t period_ns)
 {
-	uint64_t round = atomic_load(&vm->round), ran = atomic_load(&vm->ran), ran_ns = period_ns;
-	uint32_t npc_index = (uint32_t)(ran >> 8);
+	struct script_record *record = atomic_load(&vm->record);
+	uint64_t round = atomic_load(&vm->round), ran_ns = period_ns;
 
 	if (sequence == vm->watch_sequence && now_ns - vm->watch_seen_ns < period_ns)
 		ran_ns = now_ns - vm->watch_seen_ns;
@@ -78,9 +78,9 @@ static void add_up(struct script_vm *vm, uint64_t sequence, uint64_t now_ns, uin
 	vm->watch_spent_ns += ran_ns;
 	if (round && vm->watch_spent_ns >= atomic_load(&vm->budget_us) * 1000ull)
 		atomic_store(&vm->spent_round, round);
-	counter_add(&vm->values[SCRIPT_COUNT_RAN_US_LOAD + (ran & 0xff)], ran_ns / 1000);
-	if (npc_index < SCRIPT_NPCS_MAX)
-		counter_add(&vm->npcs[npc_index].of[ran & 0xff].ran_us, ran_ns / 1000);
+	counter_add(&vm->values[SCRIPT_COUNT_RAN_US_LOAD + atomic_load(&vm->ran)], ran_ns / 1000);
+	if (record)
+		counter_add(&record->ran_us, ran_ns / 1000);
 }
 
 static void look_at(struct script_vm *vm, uint64_t period_ns)
@@ -246,8 +246,8 @@ void script_watch_begin(struct script_vm *vm, enum script_context context, uint3
 		vm->job->soft_bytes = soft;
 	vm->soft_bytes = soft;
 	atomic_store_explicit(&vm->limit_us, limit_us, memory_order_relaxed);
-	atomic_store_explicit(
-		&vm->ran, (uint64_t)vm->running_npc << 8 | context, memory_order_relaxed);
+	atomic_store_explicit(&vm->ran, context, memory_order_relaxed);
+	atomic_store_explicit(&vm->record, vm->job ? vm->job->record : NULL, memory_order_relaxed);
 	running = vm;
 	atomic_store_explicit(&vm->sequence,
 		atomic_load_explicit(&vm->sequence, memory_order_relaxed) + 1,
