@@ -9,12 +9,16 @@
 #include "dataplane/packet.h"
 #include "dataplane/wire.h"
 #include "perf/echo/echo.h"
+#include "perf/echo/fanout.h"
 #include "proto/message_types.h"
 #include "proto/probe.h"
 
 struct echo {
 	const struct sw_config *config;
 	struct dp_wire *wire;
+	struct fanout *fanout; /* NULL: packets go back to their sender */
+	uint64_t now_ns;
+	bool full; /* the last receive burst */
 	struct counter_set sets[ECHO_COUNTER_SETS];
 	_Atomic uint64_t busy_ns;
 	_Atomic uint64_t counters[DP_COUNTER_COUNT] __attribute__((aligned(64)));
@@ -25,7 +29,10 @@ static uint32_t deliver_each(void *ctx, const struct sw_enet_delivery *packets, 
 	struct echo *echo = ctx;
 	struct sw_enet *engine = dp_wire_engine(echo->wire);
 
-	for (uint32_t i = 0; i < count; i++)
+	for (uint32_t i = 0; i < count && echo->fanout; i++)
+		if (!fanout_say(echo->fanout, packets[i].payload, packets[i].bytes, echo->now_ns))
+			counter_add(&echo->counters[DP_C_UNRELIABLE_DROPPED], 1);
+	for (uint32_t i = 0; i < count && !echo->fanout; i++)
 		if (sw_enet_send(engine, packets[i].peer, packets[i].channel, packets[i].flags,
 			    packets[i].payload, packets[i].bytes))
 			counter_add(&echo->counters[DP_C_SEND_NO_MEMORY], 1);
@@ -40,17 +47,21 @@ static bool deliver(void *ctx, const struct sw_enet_delivery *run, uint32_t coun
 
 static bool connected(void *ctx, const struct sw_enet_connected *info)
 {
-	(void)ctx;
-	(void)info;
+	struct echo *echo = ctx;
+
+	if (echo->fanout)
+		fanout_come(echo->fanout, info->peer);
 	return true;
 }
 
 static bool disconnected(void *ctx, uint64_t peer, uint32_t data, enum sw_enet_gone reason)
 {
-	(void)ctx;
-	(void)peer;
+	struct echo *echo = ctx;
+
 	(void)data;
 	(void)reason;
+	if (echo->fanout)
+		fanout_go(echo->fanout, peer);
 	return true;
 }
 
@@ -77,6 +88,15 @@ struct echo *echo_new(const struct sw_config *config, uint32_t index, struct dp_
 		free(echo);
 		return NULL;
 	}
+	if (config->dataplane.chat_per_s) {
+		echo->fanout = fanout_new(dp_wire_engine(echo->wire), config->enet.peers_max,
+			config->dataplane.chat_per_s, echo->counters);
+		if (!echo->fanout) {
+			fprintf(stderr, "echo: no memory for lines\n");
+			echo_free(echo);
+			return NULL;
+		}
+	}
 	dp_wire_node_state(echo->wire, SW_NODE_READY);
 	echo->sets[0] = (struct counter_set){.group = "dataplane",
 		.index = index,
@@ -95,6 +115,7 @@ void echo_free(struct echo *echo)
 {
 	if (!echo)
 		return;
+	fanout_free(echo->fanout);
 	dp_wire_free(echo->wire);
 	free(echo);
 }
@@ -136,12 +157,28 @@ uint64_t echo_busy_ns(const struct echo *echo)
 	return counter_get(&echo->busy_ns);
 }
 
+/* As a worker's (dataplane/worker.c). */
+static bool fan_out(struct echo *echo, uint64_t now_ns)
+{
+	enum dp_lines_pace pace = dp_wire_behind(echo->wire) ? DP_LINES_HELD
+				  : echo->full               ? DP_LINES_BUSY
+							     : DP_LINES_FREE;
+
+	return fanout_step(echo->fanout, now_ns, pace);
+}
+
 static bool turn(struct echo *echo, uint64_t now_ns)
 {
-	bool work;
+	uint32_t received;
+	bool work = false;
 
+	echo->now_ns = now_ns;
 	dp_wire_turn_begin(echo->wire);
-	work = dp_wire_receive(echo->wire, now_ns) > 0;
+	if (echo->fanout)
+		work = fan_out(echo, now_ns);
+	received = dp_wire_receive(echo->wire, now_ns);
+	echo->full = received >= echo->config->dataplane.burst;
+	work |= received > 0;
 	work |= dp_wire_send(echo->wire, now_ns) > 0;
 	counter_add(&echo->counters[DP_C_POLLS], 1);
 	if (work)

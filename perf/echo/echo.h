@@ -1,5 +1,6 @@
 /* echo.h: one worker of the echo program: queues and engine without the game. Each packet goes back
- * to its sender on its channel with its flags. */
+ * to its sender on its channel with its flags; or, with --lines, to all peers of the worker
+ * (fanout.h). */
 #ifndef SW_PERF_ECHO_ECHO_H
 #define SW_PERF_ECHO_ECHO_H
 

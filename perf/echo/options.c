@@ -17,6 +17,7 @@
 	X("record-core-cycles", 'R', 0, 1, dataplane.record_cycles, "1: count cycles per stage and frames per burst, 0: do not") \
 	X("peers", 'n', 1, 2097152, enet.peers_max, "peers per worker") \
 	X("half-open", 'o', 16, 1048576, enet.half_open_max, "handshakes under way per worker") \
+	X("lines", 'L', 1000, 100000000, dataplane.chat_per_s, "each packet goes to all peers, as a chat line; at most so many deliveries per second (off)") \
 	X("channels", 'c', 1, 255, enet.channels_max, "channels a client may have") \
 	X("mtu", 't', 576, 4096, enet.mtu, "largest ENet datagram") \
 	X("packet-max", 'p', 1, 1 << 24, enet.packet_bytes_max, "largest packet, fragments joined") \
@@ -263,6 +264,7 @@ int echo_options(struct sw_config *config, struct echo_benchmark *sessions, int 
 	config->dataplane.idle = CONFIG_IDLE_POLL;
 	/* The game's limits against floods are not what is measured here. */
 	config->enet.peer_datagrams_per_s = 0;
+	config->dataplane.chat_per_s = 0;
 	config->dataplane.probes_per_s = config->dataplane.probes_burst = 10000000;
 	config->enet.connects_per_s = config->enet.connects_burst = 1000000;
 	config->enet.source_connects_per_s = config->enet.source_connects_burst = 1000000;

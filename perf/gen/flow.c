@@ -36,6 +36,9 @@ struct flow {
 	bool sending, connecting;
 	uint64_t due_ns; /* of the next message, when there is a rate */
 	uint64_t now_ns;
+	/* FLOW_LINES */
+	uint32_t speaker;
+	uint64_t stamp_ns, heard_ns; /* of the last line; when a delivery came */
 	/* the datagram being read */
 	uint32_t reading;
 	bool echoed;
@@ -182,6 +185,20 @@ static bool send_new(struct flow *flow, uint32_t index, uint64_t due_ns)
 
 /* --- what comes in --- */
 
+/* A line that came before, or one of those given up, counts as late. */
+static void hear_line(struct flow *flow, struct client *client, uint64_t due_ns, bool reliable)
+{
+	if (due_ns <= client->due_ns || !flow->out || !reliable) {
+		flow->counters.late++;
+		return;
+	}
+	client->due_ns = due_ns;
+	flow->heard_ns = flow->now_ns;
+	flow->out--;
+	flow->counters.received++;
+	latency_add(&flow->latency, flow->now_ns > due_ns ? flow->now_ns - due_ns : 0);
+}
+
 static void on_message(
 	void *ctx, uint8_t channel, bool reliable, const uint8_t *payload, uint32_t bytes)
 {
@@ -190,12 +207,15 @@ static void on_message(
 	uint64_t due_ns;
 
 	(void)channel;
-	(void)reliable;
 	if (bytes != flow->config.bytes || payload[bytes - 1] != flow->payload[bytes - 1]) {
 		flow->counters.wrong++;
 		return;
 	}
 	memcpy(&due_ns, payload, sizeof(due_ns));
+	if (flow->config.mode == FLOW_LINES) {
+		hear_line(flow, client, due_ns, reliable);
+		return;
+	}
 	if (!(client->flags & CLIENT_OUT) || due_ns != client->due_ns) {
 		flow->counters.late++;
 		return;
@@ -454,6 +474,39 @@ static void send_free(struct flow *flow, uint32_t room)
 	}
 }
 
+/* The next client in turn says a line, when there is room for its deliveries. */
+static void send_lines(struct flow *flow)
+{
+	uint32_t members = (uint32_t)(flow->counters.connected - flow->counters.gone);
+	struct client *client;
+	uint8_t *out;
+
+	if (flow->out && flow->now_ns - flow->heard_ns > FLOW_LOST_MS * NS_PER_MS) {
+		flow->counters.lost += flow->out;
+		flow->out = 0;
+	}
+	if (!may_send(flow) || flow->out > flow->config.window || !members)
+		return;
+	do
+		flow->speaker = (flow->speaker + 1) % flow->config.clients;
+	while (flow->clients[flow->speaker].lean.state != LEAN_CONNECTED);
+	client = &flow->clients[flow->speaker];
+	out = flow->ops.begin(flow->ops.ctx, flow->speaker);
+	if (!out) {
+		flow->counters.no_buffer++;
+		return;
+	}
+	flow->stamp_ns = flow->now_ns > flow->stamp_ns ? flow->now_ns : flow->stamp_ns + 1;
+	memcpy(flow->payload, &flow->stamp_ns, sizeof(flow->stamp_ns));
+	flow->ops.end(flow->ops.ctx, flow->speaker,
+		lean_send_reliable(&client->lean, CHANNEL, flow->payload, flow->config.bytes,
+			flow->now_ms, out));
+	if (!flow->out)
+		flow->heard_ns = flow->now_ns;
+	flow->out += members;
+	flow->counters.sent += members;
+}
+
 void flow_step(struct flow *flow, uint32_t room, uint64_t now_ns)
 {
 	uint32_t used = 0;
@@ -462,10 +515,13 @@ void flow_step(struct flow *flow, uint32_t room, uint64_t now_ns)
 	flow->now_ms = to_ms(now_ns);
 	if (flow->connecting)
 		used = connect_step(flow, room);
-	used += sweep(flow, room - used);
+	if (flow->config.mode != FLOW_LINES)
+		used += sweep(flow, room - used);
 	if (!flow->sending)
 		return;
-	if (flow->config.rate)
+	if (flow->config.mode == FLOW_LINES)
+		send_lines(flow);
+	else if (flow->config.rate)
 		send_due(flow, room - used);
 	else
 		send_free(flow, room - used);

@@ -23,7 +23,11 @@
 #define FLOW_REPEAT_MS     250u /* a reliable one is repeated, each time after twice as long */
 #define FLOW_REPEATS       8u   /* then the client gives up */
 
-enum flow_mode { FLOW_UNRELIABLE, FLOW_RELIABLE };
+/* FLOW_LINES: the server sends what one client says to all of them, reliably (stormweir-echo
+ * --lines). One after the other says a line, as soon as no more than window deliveries of those
+ * before it are still to come; sent and received count deliveries, one for each client that is
+ * connected. Lines of which nothing came for FLOW_LOST_MS are lost, as far as they did not come. */
+enum flow_mode { FLOW_UNRELIABLE, FLOW_RELIABLE, FLOW_LINES };
 
 struct flow_config {
 	enum flow_mode mode;

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 #include <string.h>
 
+#include "common/handle.h"
 #include "common/mono.h"
 #include "dataplane/enet/raw_engine.h"
 #include "perf/gen/flow.h"
@@ -20,6 +21,7 @@ static struct {
 	struct flow *flow;
 	uint32_t clients;
 	uint8_t out[FLOW_DATAGRAM_MAX];
+	uint8_t said[40];      /* the last reliable packet that began a datagram */
 	uint32_t lose, chance; /* one of so many is lost, both ways; 0: none */
 	uint64_t now_ns;
 } world;
@@ -42,6 +44,8 @@ static void end(void *ctx, uint32_t client, uint32_t bytes)
 	struct sw_enet_addr from = raw_source(client + 1);
 
 	(void)ctx;
+	if (world.out[4] == (WIRE_SEND_RELIABLE | WIRE_ACK_FLAG))
+		memcpy(world.said, world.out + 4 + WIRE_SEND_RELIABLE_BYTES, sizeof(world.said));
 	if (!lost())
 		raw_rx(&world.raw, &from, world.out, bytes);
 }
@@ -272,6 +276,55 @@ static void percentiles_are_within_their_bound(void **state)
 	assert_int_equal(latency_quantile_ns(&latency, 1), 100000);
 }
 
+/* What a client has said last, sent to all, so many times. */
+static void say_to_all(uint32_t times)
+{
+	for (uint32_t t = 0; t < times; t++)
+		for (uint32_t i = 0; i < world.clients; i++)
+			assert_int_equal(sw_enet_send(world.raw.engine, handle_make(0, 1, i), 2,
+						 SW_ENET_RELIABLE, world.said, sizeof(world.said)),
+				0);
+	carry();
+	raw_service(&world.raw, 1);
+	carry();
+}
+
+static void a_line_is_heard_by_all(void **state)
+{
+	struct flow_config config = small;
+	const struct flow_counters *counters;
+
+	(void)state;
+	config.mode = FLOW_LINES;
+	config.window = 5;
+	make(&config, 40);
+	world.raw.echo = false;
+	counters = connected();
+	flow_send(world.flow, true, world.now_ns);
+	step(1);
+	assert_int_equal(counters->sent, 20);
+	step(5); /* none has come */
+	assert_int_equal(counters->sent, 20);
+	say_to_all(2); /* the second time is no delivery */
+	assert_int_equal(counters->received, 20);
+	assert_int_equal(counters->late, 20);
+	step(1);
+	assert_int_equal(counters->sent, 40);
+	assert_int_equal(flow_latency(world.flow)->count, 20);
+	/* what nobody hears is lost in the end, and the next is said */
+	flow_send(world.flow, false, world.now_ns);
+	step(FLOW_LOST_MS + 2);
+	assert_int_equal(counters->lost, 20);
+	assert_int_equal(flow_out(world.flow), 0);
+	say_to_all(1);
+	assert_int_equal(counters->received, 20);
+	flow_send(world.flow, true, world.now_ns);
+	step(1);
+	assert_int_equal(counters->sent, 60);
+	assert_int_equal(counters->wrong, 0);
+	unmake();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -280,6 +333,7 @@ int main(void)
 		cmocka_unit_test(reliable_messages_get_through_loss),
 		cmocka_unit_test(one_client_sends_without_end),
 		cmocka_unit_test(a_rate_is_kept),
+		cmocka_unit_test(a_line_is_heard_by_all),
 		cmocka_unit_test(quiet_clients_stay),
 		cmocka_unit_test(those_sent_away_are_counted),
 		cmocka_unit_test(percentiles_are_within_their_bound),

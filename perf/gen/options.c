@@ -34,9 +34,11 @@
 static void help(bool kernel)
 {
 	printf("%s\nENet clients against an echo server, one message a datagram.\n"
-	       "  --forward-mode MODE  unreliable (default), reliable, game: players of a "
-	       "stormweir\n"
-	       "                       server (perf/gen/game.h)%s\n"
+	       "  --forward-mode MODE  unreliable (default), reliable, lines: what one says goes "
+	       "to all\n"
+	       "                       (stormweir-echo --lines), game: players of a stormweir "
+	       "server\n"
+	       "                       (perf/gen/game.h)%s\n"
 	       "  --tickets FILE       game: one login ticket a player, as swctl ticket writes "
 	       "them\n"
 	       "  --walk HOW           game: uniform (default), crowd: there and back, game: "
@@ -80,11 +82,13 @@ static int mode(struct gen_options *options, bool kernel, FILE *errors)
 {
 	options->raw = !kernel && !strcmp(optarg, "raw");
 	options->game = !strcmp(optarg, "game");
-	options->flow.mode = !strcmp(optarg, "reliable") ? FLOW_RELIABLE : FLOW_UNRELIABLE;
-	if (options->raw || options->game || !strcmp(optarg, "reliable") ||
+	options->flow.mode = !strcmp(optarg, "reliable") ? FLOW_RELIABLE
+			     : !strcmp(optarg, "lines")  ? FLOW_LINES
+							 : FLOW_UNRELIABLE;
+	if (options->raw || options->game || options->flow.mode != FLOW_UNRELIABLE ||
 		!strcmp(optarg, "unreliable"))
 		return 0;
-	fprintf(errors, "gen: --forward-mode %s: unreliable, reliable, game%s\n", optarg,
+	fprintf(errors, "gen: --forward-mode %s: unreliable, reliable, lines, game%s\n", optarg,
 		kernel ? "" : " or raw");
 	return -EINVAL;
 }
