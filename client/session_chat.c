@@ -1,3 +1,5 @@
+/* Channels are not ordered against each other: what is said here may come before Joined, and before
+ * Admitted. */
 #include "client/session_chat.h"
 
 #include <string.h>
@@ -37,8 +39,6 @@ enum swc_refusal swc_session_on_chat_line(struct swc_session *session, const voi
 	struct swc_event event = {.type = SWC_EVENT_CHAT_LINE};
 	bool owner = false;
 
-	if (!session->joined)
-		return SWC_REFUSAL_OUT_OF_ORDER;
 	if (!is_line(line))
 		return SWC_REFUSAL_OUT_OF_RANGE;
 	switch (swc_chat_line(&session->chat, line->channel, line->token, line->sequence,
@@ -69,8 +69,6 @@ enum swc_refusal swc_session_on_chat_whispered(struct swc_session *session, cons
 	const Sw__ChatWhispered *whisper = message;
 	struct swc_event event = {.type = SWC_EVENT_CHAT_WHISPER};
 
-	if (!session->joined)
-		return SWC_REFUSAL_OUT_OF_ORDER;
 	if (!whisper->token || !whisper->sequence || !text_fits(whisper->sender, SWC_NAME_BYTES) ||
 		!text_fits(whisper->text, SWC_TEXT_BYTES_MAX))
 		return SWC_REFUSAL_OUT_OF_RANGE;
@@ -94,8 +92,6 @@ enum swc_refusal swc_session_on_chat_done(struct swc_session *session, const voi
 	const Sw__ChatDone *done = message;
 	struct swc_event event = {.type = SWC_EVENT_CHAT_DONE};
 
-	if (!session->joined)
-		return SWC_REFUSAL_OUT_OF_ORDER;
 	if (!done->request)
 		return SWC_REFUSAL_OUT_OF_RANGE;
 	event.chat_done.request = done->request;
@@ -110,8 +106,6 @@ enum swc_refusal swc_session_on_chat_refused(struct swc_session *session, const 
 	const Sw__ChatRefused *refused = message;
 	struct swc_event event = {.type = SWC_EVENT_CHAT_REFUSED};
 
-	if (!session->joined)
-		return SWC_REFUSAL_OUT_OF_ORDER;
 	session->stats.chat_refused++;
 	event.chat_refused.request = refused->request;
 	event.chat_refused.reason = (uint32_t)refused->reason;
@@ -128,8 +122,6 @@ enum swc_refusal swc_session_on_chat_channel(struct swc_session *session, const 
 	struct swc_line history[SWC_HISTORY_MAX];
 	bool owner = false;
 
-	if (!session->joined)
-		return SWC_REFUSAL_OUT_OF_ORDER;
 	if (!channel->channel || !text_fits(channel->name, SWC_NAME_BYTES) ||
 		channel->n_history > SWC_HISTORY_MAX || (!channel->left && !channel->token))
 		return SWC_REFUSAL_OUT_OF_RANGE;
@@ -162,8 +154,6 @@ enum swc_refusal swc_session_on_chat_announcement(struct swc_session *session, c
 	const Sw__ChatAnnouncement *said = message;
 	struct swc_event event = {.type = SWC_EVENT_ANNOUNCEMENT};
 
-	if (!session->joined)
-		return SWC_REFUSAL_OUT_OF_ORDER;
 	if (!said->number || !text_fits(said->text, SWC_TEXT_BYTES_MAX))
 		return SWC_REFUSAL_OUT_OF_RANGE;
 	if (!swc_chat_announced(&session->chat, said->number)) {

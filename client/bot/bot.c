@@ -735,6 +735,8 @@ static const char *wrong(const struct bot *bot)
 		return "heard lines twice or out of order";
 	if (options->chat && bot->talker.missed)
 		return "missed lines";
+	if (stats->chat_unknown)
+		return "heard lines of a channel that it had left";
 	if (bot->talker.heard < options->expect_lines)
 		return "heard too few lines";
 	if (stats->reliable_lost + bot->comeback.reliable_lost)

@@ -474,6 +474,14 @@ static void send_free(struct flow *flow, uint32_t room)
 	}
 }
 
+static void give_lines_up(struct flow *flow)
+{
+	if (!flow->out || flow->now_ns - flow->heard_ns <= FLOW_LOST_MS * NS_PER_MS)
+		return;
+	flow->counters.lost += flow->out;
+	flow->out = 0;
+}
+
 /* The next client in turn says a line, when there is room for its deliveries. */
 static void send_lines(struct flow *flow)
 {
@@ -481,10 +489,6 @@ static void send_lines(struct flow *flow)
 	struct client *client;
 	uint8_t *out;
 
-	if (flow->out && flow->now_ns - flow->heard_ns > FLOW_LOST_MS * NS_PER_MS) {
-		flow->counters.lost += flow->out;
-		flow->out = 0;
-	}
 	if (!may_send(flow) || flow->out > flow->config.window || !members)
 		return;
 	do
@@ -515,7 +519,9 @@ void flow_step(struct flow *flow, uint32_t room, uint64_t now_ns)
 	flow->now_ms = to_ms(now_ns);
 	if (flow->connecting)
 		used = connect_step(flow, room);
-	if (flow->config.mode != FLOW_LINES)
+	if (flow->config.mode == FLOW_LINES)
+		give_lines_up(flow);
+	else
 		used += sweep(flow, room - used);
 	if (!flow->sending)
 		return;

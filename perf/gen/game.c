@@ -16,6 +16,7 @@
 #define TURN_SPAN   40u
 #define PING_INPUTS 10u /* a ping with each tenth input: libenet's 500 ms at 20 Hz */
 #define BUILD       "stormweir-gen"
+#define CHAT_OF_ALL 1u /* ChatKind */
 
 enum game_state { IDLE, CONNECTING, HELLO, LATER, PLAYING, GONE };
 
@@ -41,7 +42,7 @@ struct client {
 	uint16_t heard[LEAN_CHANNELS]; /* reliable numbers taken in order */
 	uint16_t control_heard, control_sent;
 	uint16_t peer_id;
-	uint16_t session_sent, unreliable_sent;
+	uint16_t session_sent, unreliable_sent, chat_sent;
 	uint8_t session, state, acks;
 	int8_t dx, dy, old_dx, old_dy; /* the way before the turn */
 	uint32_t turned;               /* the first input of this way */
@@ -77,6 +78,8 @@ struct game {
 	uint64_t turns; /* clients whose turn has been, over all ticks */
 	uint32_t now_ms, swept_ms, sweep_next;
 	uint32_t connect_next, waiting, playing, last_reason;
+	uint64_t chat_channel, chat_ns, chat_due_ns; /* time between lines, 0: none; the next one */
+	uint32_t speaker;
 	uint64_t random;
 };
 
@@ -265,6 +268,47 @@ static void say_hello(struct game *game, uint32_t index)
 	end(game, index, out, at + 2 + (p - hello));
 	client->again_ms = game->now_ms + GAME_REPEAT_MS;
 	game->counters.hellos++;
+}
+
+static bool say_line(struct game *game, uint32_t index)
+{
+	static const char text[] = "some forty bytes of chat, as people do..";
+	struct client *client = &game->clients[index];
+	uint8_t *out = begin(game, index), *at, *message;
+
+	if (!out)
+		return false;
+	at = put_acks(client, put_head(game, client, out));
+	at = lean_command(at, 0x86, SW_CHANNEL_CHAT, ++client->chat_sent);
+	message = at + 2;
+	*(message++) = SW_MSG_CHAT_SAY;
+	*(message++) = 2 << 3 | 1;
+	for (uint32_t i = 0; i < 8; i++)
+		*(message++) = (uint8_t)(game->chat_channel >> 8 * i);
+	message = put_bytes(message, 3 << 3 | 2, text, sizeof(text) - 1);
+	lean_put16(at, (uint32_t)(message - at - 2));
+	end(game, index, out, message);
+	game->counters.chat_said++;
+	return true;
+}
+
+static void chat_step(struct game *game)
+{
+	while (game->chat_ns && game->chat_channel && game->playing &&
+		game->now_ns >= game->chat_due_ns) {
+		do
+			game->speaker = (game->speaker + 1) % game->config.clients;
+		while (game->clients[game->speaker].state != PLAYING);
+		if (!say_line(game, game->speaker))
+			return;
+		game->chat_due_ns += game->chat_ns;
+	}
+}
+
+void game_chat(struct game *game, uint32_t lines_per_s, uint64_t now_ns)
+{
+	game->chat_ns = lines_per_s ? NS_PER_S / lines_per_s : 0;
+	game->chat_due_ns = now_ns + game->chat_ns;
 }
 
 static void turn(struct game *game, struct client *client)
@@ -490,6 +534,18 @@ static void on_refused(
 		over(game, client, reason);
 }
 
+/* The channel of all has the same number for everybody. */
+static void on_chat_channel(struct game *game, const uint8_t *at, const uint8_t *end)
+{
+	uint64_t channel = 0;
+
+	if (end - at < 11 || at[0] != (1 << 3 | 1) || at[9] != 2 << 3 || at[10] != CHAT_OF_ALL)
+		return;
+	for (uint32_t i = 0; i < 8; i++)
+		channel |= (uint64_t)at[1 + i] << 8 * i;
+	game->chat_channel = channel;
+}
+
 /* Once each, in the channel's order; of a fragmented one the beginning. */
 static void on_reliable(
 	struct game *game, struct client *client, const uint8_t *payload, uint32_t bytes)
@@ -512,6 +568,15 @@ static void on_reliable(
 		break;
 	case SW_MSG_VIEW_CHANGE:
 		on_view_change(game, client, at, end);
+		break;
+	case SW_MSG_CHAT_LINE:
+		game->counters.chat_heard++;
+		break;
+	case SW_MSG_CHAT_REFUSED:
+		game->counters.chat_refused++;
+		break;
+	case SW_MSG_CHAT_CHANNEL:
+		on_chat_channel(game, at, end);
 		break;
 	default:
 		break;
@@ -806,6 +871,7 @@ void game_step(struct game *game, uint32_t room, uint64_t now_ns)
 	used += sweep(game, room - used);
 	used += acks_step(game, room - used);
 	inputs_step(game, room - used);
+	chat_step(game);
 }
 
 bool game_disconnect(struct game *game, uint32_t *from, uint32_t room, uint64_t now_ns)

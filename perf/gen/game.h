@@ -72,6 +72,9 @@ struct game_config {
 	X(picks, "tries to pick up loot")                                                          \
 	X(actions_repeated, "of both, those said again: not acknowledged in GAME_REPEAT_MS")       \
 	X(actions_refused, "answers of the server that one was refused")                           \
+	X(chat_said, "lines said in the channel of all")                                           \
+	X(chat_heard, "lines heard, of all players together, each once")                           \
+	X(chat_refused, "lines that the server did not take")                                      \
 	X(answers, "datagrams that only acknowledge")                                              \
 	X(unreadable, "datagrams and messages that make no sense")                                 \
 	X(no_buffer, "datagrams that were not sent for want of a buffer")
@@ -94,6 +97,10 @@ void game_step(struct game *game, uint32_t room, uint64_t now_ns);
 
 /* Those of config.storm begin to log in. Once. */
 void game_storm(struct game *game, uint64_t now_ns);
+
+/* From now on so many lines a second are said in the channel of all, by one player after the other,
+ * each once: who loses one is not heard again. 0: none. */
+void game_chat(struct game *game, uint32_t lines_per_s, uint64_t now_ns);
 
 /* Logins that are still under way or to come; the storm's only once it has begun. */
 uint32_t game_waiting(const struct game *game);

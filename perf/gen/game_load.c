@@ -16,6 +16,8 @@ struct run {
 	struct game_counters *from;
 	uint64_t from_ns;
 	enum { NO_STORM, STORM_WAITS, STORM, STORM_OVER } storm;
+	uint32_t chat_rate; /* lines a second in every other stretch between marks */
+	bool chatting;
 };
 
 static void marked(struct run *run);
@@ -93,6 +95,8 @@ static void marked(struct run *run)
 	run->from_ns = now_ns;
 	latency_clear(game_latency(run->game));
 	run->idle_ns = 0;
+	run->chatting = run->chat_rate && !run->chatting;
+	game_chat(run->game, run->chatting ? run->chat_rate : 0, now_ns);
 	if (run->storm == STORM_WAITS) {
 		run->storm = STORM;
 		game_storm(run->game, now_ns);
@@ -185,7 +189,9 @@ int game_run(const struct gen_options *options, const struct flow_ops *flow_ops,
 		.seed = options->flow.seed,
 		.walk = options->walk};
 	struct game_tickets tickets;
-	struct run run = {.wire = *wire, .storm = options->storm ? STORM_WAITS : NO_STORM};
+	struct run run = {.wire = *wire,
+		.storm = options->storm ? STORM_WAITS : NO_STORM,
+		.chat_rate = options->chat_rate};
 	int status = 1;
 
 	if (!game_tickets_load(&tickets, options->tickets, config.clients))

@@ -25,6 +25,7 @@
 	X("client-ports", 'P', 1, 60000, ports_per_address, false, "clients of one address, each with its own UDP port (50000)") \
 	X("login-rate", 'l', 1, 1000000, login_rate, true, "game: logins a second (1000)") \
 	X("hz", 'H', 1, 60, hz, true, "game: inputs a second of each player (20)") \
+	X("chat-rate", 'c' + 128, 0, 1000, chat_rate, true, "game: lines/s in the channel of all, from the first SIGUSR1 to the second, and so on (0)") \
 	X("settle", 'T' + 128, 0, 600, settle_s, true, "game: seconds from the last login to what is counted (2)") \
 	X("storm", 'T' + 129, 0, FLOW_CLIENTS_MAX, storm, true, "game: clients, of all, that wait for SIGUSR1 before they log in (0)") \
 	X("storm-rate", 'T' + 130, 1, 1000000, storm_rate, true, "game: logins a second of those (15000)") \

@@ -14,6 +14,7 @@ struct gen_options {
 	enum game_walk walk;
 	char tickets[256]; /* file of the players' tickets */
 	uint32_t login_rate, hz, settle_s;
+	uint32_t chat_rate; /* lines a second, once marked */
 	uint32_t storm, storm_rate, give_up_s;
 	char port[128];
 	char from[32], to[32]; /* addresses; from is the first client's */
