@@ -379,6 +379,7 @@ def cave(path):
     m.place("spawn", "mouth", 45, 4, 51, 8)
     m.place("portal", "into the light", 46, 1, 50, 2, target_map="meadow", target_spawn="cave_mouth")
     m.place("monster", "bats", 30, 40, kind="bat", count=8, radius=16.0, respawn_s=20)
+    m.place("monster", "their king", 70, 44, kind="bat king", count=1, radius=6.0, respawn_s=300)
     m.write(path)
 
 

@@ -1,5 +1,6 @@
 -- Meadow: the first map, with a town. Old Tom has a letter to be brought, Mara wants the wolves gone, Bess keeps a
--- shop, and the watchman walks his round. What the quests want and give stands in quests.yaml.
+-- shop, the watchman walks his round, and the herald calls to the ring. What the quests want and give stands in
+-- quests.yaml; meadow_test.lua plays all of it.
 
 local greetings = {
 	"Mind the storm, %s!",
@@ -160,5 +161,59 @@ npc {
 		else
 			npc:say(player, "All quiet, " .. player.name .. ". Talk to Old Tom if you want stories.")
 		end
+	end,
+}
+
+npc {
+	name = "Herald",
+	x = 246, y = 246,
+	appearance = 0xa08030,
+	storage = { version = 1, fields = { sent = 0 } }, -- goes on when this file is loaded anew
+	on_click = function(npc, player)
+		local text = ("%d have fought in the ring. Will you?"):format(npc.storage.sent)
+		if npc:ask(player, text, { "I will.", "Not today." }) ~= 1 then
+			return
+		end
+		npc.storage.sent = npc.storage.sent + 1
+		if not npc:send(player, "duel") then
+			npc:say(player, "The ring is closed.")
+		end
+	end,
+}
+
+-- What lies on the ground stands in loot.yaml. One wolf in four besides leaves a whole pelt to whom it was: a fight may
+-- not put it into a bag, so that is an intent, asked for after the tick; its key makes it one in ten seconds.
+monster {
+	kind = "wolf",
+	on_death = function(wolf, player)
+		if math.random(4) == 1 then
+			queue_intent("pelt " .. player.name, player, { give = { ["wolf pelt"] = 1 } })
+		end
+	end,
+}
+
+quest {
+	name = "wolves",
+	on_complete = function(player)
+		map.announce(player.name .. " has made the nights quiet.")
+	end,
+}
+
+-- A bell each quarter of an hour, from when the first player is there.
+local rings = false
+
+map_events {
+	on_enter = function()
+		if not rings then
+			rings = start_timer("bell", 900, 1)
+		end
+	end,
+}
+
+timer {
+	name = "bell",
+	on_time = function(quarters)
+		map.announce(("The bell of the weir rings %d."):format((quarters - 1) % 12 + 1))
+		start_timer("bell", 900, quarters + 1)
 	end,
 }

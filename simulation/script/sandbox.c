@@ -136,6 +136,20 @@ void script_sandbox_open(lua_State *state)
 	lua_settop(state, 0);
 }
 
+bool script_vm_has(const struct script_vm *vm, const char *name, const char *member)
+{
+	bool has;
+
+	lua_settop(vm->state, 0);
+	lua_getfield(vm->state, LUA_REGISTRYINDEX, "sw.globals");
+	has = lua_getfield(vm->state, -1, name) != LUA_TNIL;
+	if (has && member)
+		has = lua_istable(vm->state, -1) &&
+		      lua_getfield(vm->state, -1, member) != LUA_TNIL;
+	lua_settop(vm->state, 0);
+	return has;
+}
+
 /* A copy, so that a file that assigns to string or pairs changes its own alone. */
 void script_sandbox_globals(lua_State *state)
 {

@@ -365,6 +365,10 @@ size_t script_vm_bytes(void);
 enum script_result script_vm_load(struct script_vm *vm, const char *path, const char *text,
 	size_t bytes, char *error, size_t error_bytes);
 
+/* Whether content finds a global variable of that name, or in one that is a table a member. For
+ * tools. */
+bool script_vm_has(const struct script_vm *vm, const char *name, const char *member);
+
 struct script_npc {
 	char name[SCRIPT_NAME_BYTES];
 	int32_t x_mm, y_mm;
