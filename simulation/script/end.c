@@ -150,6 +150,87 @@ void script_trace(struct script_vm *vm, int level, const char *text, size_t byte
 	}
 }
 
+#define LOCALS_MAX 12
+
+/* A value in a few bytes, without allocating or calling what content wrote. */
+static size_t show(lua_State *state, int index, char *out, size_t room)
+{
+	const char *text;
+	size_t bytes;
+	int n;
+
+	switch (lua_type(state, index)) {
+	case LUA_TNIL:
+	case LUA_TBOOLEAN:
+		n = snprintf(out, room, "%s",
+			lua_isnil(state, index)            ? "nil"
+				: lua_toboolean(state, index) ? "true"
+							      : "false");
+		break;
+	case LUA_TNUMBER:
+		n = lua_isinteger(state, index)
+			    ? snprintf(out, room, "%lld", (long long)lua_tointeger(state, index))
+			    : snprintf(out, room, "%.14g", lua_tonumber(state, index));
+		break;
+	case LUA_TSTRING:
+		text = lua_tolstring(state, index, &bytes);
+		n = snprintf(out, room, "'%.*s'%s", bytes < 40 ? (int)bytes : 40, text,
+			bytes < 40 ? "" : "...");
+		break;
+	case LUA_TUSERDATA:
+		n = snprintf(out, room, "an actor");
+		break;
+	default:
+		n = snprintf(out, room, "a %s", lua_typename(state, lua_type(state, index)));
+	}
+	return n < 0 ? 0 : (size_t)n < room ? (size_t)n : room - 1;
+}
+
+/* lua_getlocal pushes without a look at the stack's end: Lua keeps EXTRA_STACK places there. */
+static void put_locals(struct script_vm *vm, lua_Debug *ar)
+{
+	char text[96];
+	int shown = 0;
+
+	for (int i = 1; shown < LOCALS_MAX; i++) {
+		const char *name = lua_getlocal(vm->running, ar, i);
+		size_t bytes;
+
+		if (!name)
+			break;
+		if (*name == '(') { /* a temporary */
+			lua_pop(vm->running, 1);
+			continue;
+		}
+		bytes = (size_t)snprintf(text, sizeof(text), "%s%.24s = ",
+			shown++ ? ", " : "\n\twith ", name);
+		bytes += show(vm->running, -1, text + bytes, sizeof(text) - bytes);
+		lua_pop(vm->running, 1);
+		put(vm, text, bytes);
+	}
+}
+
+/* What the function where it happened had, and the handler, with what it was called with. */
+static void put_all_locals(struct script_vm *vm, int level)
+{
+	int depth = script_depth(vm) - 1;
+	lua_Debug ar, bottom;
+	bool found = false;
+
+	for (int i = level; i <= depth; i++) {
+		if (!lua_getstack(vm->running, i, &ar) || !lua_getinfo(vm->running, "S", &ar) ||
+			*ar.what == 'C')
+			continue;
+		if (!found)
+			put_locals(vm, &ar);
+		else
+			bottom = ar;
+		if (found && i + 1 >= depth)
+			put_locals(vm, &bottom);
+		found = true;
+	}
+}
+
 static void write_error(struct script_vm *vm, lua_State *state, int index, int level)
 {
 	char number[64];
@@ -171,6 +252,8 @@ static void write_error(struct script_vm *vm, lua_State *state, int index, int l
 		text = number;
 	}
 	script_trace(vm, level, text, bytes);
+	if (vm->ending == SCRIPT_OK || vm->ending == SCRIPT_OVER_TIME)
+		put_all_locals(vm, level);
 }
 
 int script_on_error(lua_State *state)

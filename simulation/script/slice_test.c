@@ -1,7 +1,8 @@
 /* Proves that a handler which takes longer than a slice is suspended, and goes on where it stood with
  * all its variables; that its slices together are bounded by its context's limit; that where Lua cannot
  * be suspended it is ended; that what waits for an answer and what waits for its slice are not taken
- * for one another; that memory which it may take is not given anew with each slice. */
+ * for one another; that memory which it may take is not given anew with each slice. And that who fails again and again is
+ * barred, and what an error tells. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -270,6 +271,29 @@ static void repeated_failures(void **unused)
 	test_host_stop(&host);
 }
 
+/* An error tells what the function where it happened had, and what the handler did; whatever that is. */
+static void errors_with_locals(void **unused)
+{
+	const char *error;
+	struct test_host host;
+
+	(void)unused;
+	test_host_start(&host, 4 << 20);
+	test_host_load_ok(&host,
+		"local function price(each, count)\n  local t, long = {}, ('x'):rep(50)\n"
+		"  return each * count + t\nend\n"
+		"npc { name = 'a', x = 1, y = 1, on_click = function(npc, player)\n"
+		"  local wide, on, none, f = 0.5, true, nil, price\n"
+		"  local evil = 'a\\nb\\27[2J' price(7, '3') end }");
+	assert_int_equal(script_vm_click(host.vm, 0, TEST_PLAYER), SCRIPT_ERROR);
+	error = test_host_error(&host);
+	if (!strstr(error, "with each = 7, count = '3', t = a table, long = 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxx") ||
+		!strstr(error, "with npc = an actor, player = an actor, wide = 0.5, on = true, "
+			       "none = nil, f = a function, evil = 'a\nb?[2J'"))
+		fail_msg("%s", error);
+	test_host_stop(&host);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -281,6 +305,7 @@ int main(void)
 		cmocka_unit_test(memory_is_not_given_anew),
 		cmocka_unit_test(budget),
 		cmocka_unit_test(repeated_failures),
+		cmocka_unit_test(errors_with_locals),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
