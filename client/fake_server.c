@@ -201,7 +201,8 @@ static bool worked(
 	return true;
 }
 
-static void redirect(ENetPeer *peer, unsigned port, unsigned character)
+static void redirect(
+	struct fake_server *server, ENetPeer *peer, unsigned port, unsigned character)
 {
 	Sw__Redirect message = SW__REDIRECT__INIT;
 	char address[32], pass[32];
@@ -210,7 +211,14 @@ static void redirect(ENetPeer *peer, unsigned port, unsigned character)
 	snprintf(pass, sizeof(pass), "pass %u", character);
 	message.address = address;
 	message.pass = (ProtobufCBinaryData){strlen(pass), (uint8_t *)pass};
+	server->redirected = peer;
+	server->redirected_as = character;
 	give(peer, SW_CHANNEL_SESSION, SW_MSG_REDIRECT, true, &message);
+}
+
+void fake_take_back(struct fake_server *server)
+{
+	join(server, server->redirected, server->redirected_as);
 }
 
 static void on_pass(struct fake_server *server, ENetPeer *peer, const char *pass)
@@ -218,7 +226,7 @@ static void on_pass(struct fake_server *server, ENetPeer *peer, const char *pass
 	unsigned number;
 
 	if (server->circle && sscanf(pass, "pass %u", &number) == 1) {
-		redirect(peer, server->port, number);
+		redirect(server, peer, server->port, number);
 	} else if (sscanf(pass, "pass %u", &number) == 1 && number < FAKE_CHARACTERS &&
 		   server->joined[number]) {
 		server->passes++;
@@ -234,6 +242,8 @@ static void on_hello(struct fake_server *server, ENetPeer *peer, const Sw__Hello
 	unsigned number = 0, bits;
 
 	server->hellos++;
+	if (server->mute)
+		return;
 	if (hello->ticket.len < sizeof(ticket))
 		memcpy(ticket, hello->ticket.data, hello->ticket.len);
 	if (hello->pass.len && hello->pass.len < sizeof(pass)) {
@@ -246,7 +256,7 @@ static void on_hello(struct fake_server *server, ENetPeer *peer, const Sw__Hello
 	} else if (sscanf(ticket, "refuse %u", &number) == 1) {
 		refuse(peer, number);
 	} else if (sscanf(ticket, "redirect %u %u", &bits, &number) == 2) {
-		redirect(peer, bits, number);
+		redirect(server, peer, bits, number);
 	} else if (sscanf(ticket, "work %u %u", &bits, &number) == 2 && number < FAKE_CHARACTERS) {
 		if (worked(server, peer, hello->solution, bits))
 			join(server, peer, number);
@@ -320,6 +330,14 @@ static void on_packet(struct fake_server *server, ENetPeer *peer, const ENetPack
 		message = sw__click__unpack(NULL, bytes, body);
 		if (message)
 			on_click(server, peer, message);
+		break;
+	case SW_MSG_REDIRECT_FAILED:
+		message = sw__redirect_failed__unpack(NULL, bytes, body);
+		if (message && peer == server->redirected) {
+			server->redirects_failed++;
+			server->redirect_reason = ((Sw__RedirectFailed *)message)->reason;
+			fake_take_back(server);
+		}
 		break;
 	default:
 		return;

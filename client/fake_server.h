@@ -6,7 +6,8 @@
  *	"refuse R"  Refused with reason R, then disconnected with it
  *	"silent"    never answered
  *	"used N"    as N, but only once per fake server
- *	"redirect P N"  is sent to port P of this host, with the pass of N
+ *	"redirect P N"  is sent to port P of this host, with the pass of N; when that fails, it
+ *		joins as N here
  *	"work B N"  as N, after a proof of work of B bits
  * A pass is plain text, too: "pass N" after N has joined once; another one is refused.
  * One thread. Loopback only, an ephemeral port. */
@@ -41,6 +42,10 @@ struct fake_server {
 	bool known[FAKE_CHARACTERS], used[FAKE_CHARACTERS], joined[FAKE_CHARACTERS];
 	uint32_t hellos, inputs, clicks, leaves, connect_data, works, passes;
 	bool circle; /* every pass is answered with a redirect to this server */
+	bool mute;   /* no Hello is answered */
+	ENetPeer *redirected; /* who was sent away last, as which character, and how it came back */
+	unsigned redirected_as;
+	uint32_t redirects_failed, redirect_reason;
 	uint32_t skip_view_changes; /* so many are numbered but not sent: lost reliable messages */
 	int32_t push_mm;            /* added to everyone's x at the next tick: a disagreement */
 };
@@ -49,6 +54,8 @@ bool fake_open(struct fake_server *server);
 void fake_close(struct fake_server *server);
 
 /* Takes in and answers what has come. */
+/* Who was sent away last joins here, unasked. */
+void fake_take_back(struct fake_server *server);
 void fake_service(struct fake_server *server);
 /* One tick: a WorldUpdate to everyone. */
 void fake_tick(struct fake_server *server);

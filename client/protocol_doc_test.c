@@ -74,6 +74,7 @@ static unsigned rows(const char *text)
 	X(return_pass)                                                                             \
 	X(queued)                                                                                  \
 	X(redirect)                                                                                \
+	X(redirect_failed)                                                                         \
 	X(joined)                                                                                  \
 	X(character_detail)                                                                        \
 	X(input_batch)                                                                             \

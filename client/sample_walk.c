@@ -49,6 +49,9 @@ static void see(void *ctx, struct swc_client *client, const struct swc_event *ev
 	case SWC_EVENT_REDIRECTED:
 		printf("sent on to %s\n", event->redirected.address);
 		break;
+	case SWC_EVENT_CAME_BACK:
+		printf("not let in there, and waits again: %s\n", event->came_back.text);
+		break;
 	case SWC_EVENT_REFUSED:
 		printf("refused: %s\n", event->refused.text);
 		break;

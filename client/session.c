@@ -44,6 +44,7 @@ static void send_hello(struct swc_session *session, Sw__Solution *solution)
 	hello.place.len = session->place_bytes;
 	hello.client_build = (char *)session->hello.client_build;
 	hello.solution = solution;
+	hello.redirects = !session->hello.stays;
 	swc_session_send(session, SW_CHANNEL_SESSION, true, SW_MSG_HELLO, &hello.base);
 }
 
@@ -54,8 +55,17 @@ void swc_session_connected(struct swc_session *session, const struct swc_hello *
 	session->challenged = false;
 	session->chat.count = 0; /* a connection begins in none */
 	session->redirect.wanted = false;
+	session->trial_refused = 0;
 	session->ops.event(session->ops.ctx, &(struct swc_event){.type = SWC_EVENT_CONNECTED});
 	send_hello(session, NULL);
+}
+
+void swc_session_redirect_failed(struct swc_session *session, uint32_t reason)
+{
+	Sw__RedirectFailed failed = SW__REDIRECT_FAILED__INIT;
+
+	failed.reason = reason;
+	swc_session_send(session, SW_CHANNEL_SESSION, true, SW_MSG_REDIRECT_FAILED, &failed.base);
 }
 
 void swc_session_work(struct swc_session *session, uint32_t hashes)

@@ -28,6 +28,7 @@ struct swc_hello {
 	const uint8_t *ticket, *pass; /* one of them may be NULL */
 	uint32_t ticket_bytes, pass_bytes;
 	const char *client_build;
+	bool stays; /* follows no Redirect */
 };
 
 struct swc_session {
@@ -39,6 +40,10 @@ struct swc_session {
 	bool challenged;
 	uint8_t pass[SWC_PASS_BYTES_MAX]; /* the newest that it was given */
 	uint32_t pass_bytes;
+	/* trial: it was sent here by another node, which it can go back to; then a refusal is not the
+	 * end of it, and stands in trial_refused. */
+	bool trial;
+	uint32_t trial_refused;
 	/* Another node waits for it, until who owns the session has gone there. */
 	struct {
 		bool wanted;
@@ -78,6 +83,10 @@ void swc_session_free(struct swc_session *session);
 /* ENet is connected: sends Hello, state ADMITTING. A place of an earlier connection may stand in
  * session->place. */
 void swc_session_connected(struct swc_session *session, const struct swc_hello *hello);
+
+/* It is back from where it was sent (redirect), which has refused it for that reason; 0: or has not
+ * answered. */
+void swc_session_redirect_failed(struct swc_session *session, uint32_t reason);
 
 /* Works at what the server has asked for (proof.wanted), so many hashes; sends the answer. */
 void swc_session_work(struct swc_session *session, uint32_t hashes);

@@ -41,6 +41,7 @@ static enum swc_refusal on_queued(struct swc_session *session, const Sw__Queued 
 	if (message->place.len > sizeof(session->place))
 		return SWC_REFUSAL_OUT_OF_RANGE;
 	session->state = SWC_QUEUED;
+	session->redirect.wanted = false; /* it has its place here again */
 	if (message->place.len) {
 		memcpy(session->place, message->place.data, message->place.len);
 		session->place_bytes = (uint32_t)message->place.len;
@@ -62,6 +63,7 @@ static enum swc_refusal on_admitted(struct swc_session *session, const Sw__Admit
 		!text_fits(message->node, SWC_TEXT_BYTES_MAX))
 		return SWC_REFUSAL_OUT_OF_RANGE;
 	session->state = SWC_LOADING;
+	session->redirect.wanted = false;
 	session->self.character_id = message->character_id;
 	event.admitted.character_id = message->character_id;
 	event.admitted.map = message->map;
@@ -76,6 +78,10 @@ static enum swc_refusal on_refused(struct swc_session *session, const Sw__Refuse
 
 	if (!text_fits(message->text, SWC_TEXT_BYTES_MAX))
 		return SWC_REFUSAL_OUT_OF_RANGE;
+	if (session->trial && session->state < SWC_LOADING) {
+		session->trial_refused = message->reason ? message->reason : SW_REASON_TRY_LATER;
+		return SWC_REFUSAL_COUNT;
+	}
 	session->refused_reason = message->reason;
 	copy_text(session->refused_text, sizeof(session->refused_text),
 		message->text[0] ? message->text : swc_reason_text(message->reason));

@@ -4,14 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <enet/enet.h>
-
-#include "client/session.h"
+#include "client/client_internal.h"
 #include "client/session_chat.h"
 #include "proto/client.pb-c.h"
 #include "proto/message_types.h"
 
-#define NS_PER_MS          1000000ull
 #define SERVICE_NS         (50 * NS_PER_MS) /* ENet's retransmissions want a look this often */
 #define LEAVE_NS           (5000 * NS_PER_MS)
 #define CONNECT_MS         15000u
@@ -20,7 +17,6 @@
 #define WAITING_BYTES_MAX  (4u * 1024u * 1024u)
 #define EVENTS_PER_SERVICE 4096 /* a flood must not keep swc_service from returning */
 #define TICKS_BEHIND_MAX   4u   /* after a longer pause the missed ticks are not made up for */
-#define REDIRECTS_MAX      4u /* nodes that send one in a circle */
 #define PROOF_BITS_MAX     22u
 /* Of the time between two calls of swc_service, a quarter goes to a proof of work; hashes of 0.35
  * us, at least and at most so many at once (0.7 and 5.7 ms). */
@@ -29,26 +25,6 @@
 #define PROOF_HASHES_MAX     16384u
 #define PROOF_NS             NS_PER_MS /* it wants to be called again so soon */
 #define CLIENT_BUILD_DEFAULT "stormweir-client 0.1"
-
-struct swc_client {
-	struct swc_session session;
-	ENetHost *host;
-	ENetPeer *peer; /* NULL once closed */
-	ENetPeer *next; /* to the node that it was redirected to, until that is connected */
-	ENetPeer *left; /* to the node before, until it has ended; never read */
-	uint32_t redirects;
-	swc_event_fn *on_event;
-	void *ctx;
-	uint64_t service_ns; /* of the last swc_service; 0 before the first */
-	uint64_t tick_ns;    /* when the next input is due, while PLAYING */
-	uint64_t connect_deadline_ns, leave_deadline_ns;
-	uint64_t proof_deadline_ns; /* 0: no work was asked for yet */
-	uint32_t connect_timeout_ms;
-	struct swc_hello hello; /* into the bytes below */
-	bool sent;
-	uint8_t ticket[SWC_TICKET_BYTES_MAX], pass[SWC_PASS_BYTES_MAX];
-	char client_build[64];
-};
 
 static void on_session_event(void *ctx, const struct swc_event *event)
 {
@@ -112,7 +88,8 @@ int swc_open(const struct swc_config *config, struct swc_client **out)
 		.ticket_bytes = config->ticket_bytes,
 		.pass = client->pass,
 		.pass_bytes = config->pass_bytes,
-		.client_build = client->client_build};
+		.client_build = client->client_build,
+		.stays = config->stays};
 	if (config->ticket)
 		memcpy(client->ticket, config->ticket, config->ticket_bytes);
 	if (config->pass)
@@ -149,12 +126,14 @@ void swc_close(struct swc_client *client)
 	if (client->peer)
 		enet_peer_disconnect_now(client->peer, 0);
 	if (client->host)
+		swc_redirect_end(client);
+	if (client->host)
 		enet_host_destroy(client->host);
 	swc_session_free(&client->session);
 	free(client);
 }
 
-static void closed(struct swc_client *client, uint32_t reason, bool timed_out)
+void swc_client_closed(struct swc_client *client, uint32_t reason, bool timed_out)
 {
 	struct swc_session *session = &client->session;
 	struct swc_event event = {.type = SWC_EVENT_DISCONNECTED};
@@ -168,11 +147,8 @@ static void closed(struct swc_client *client, uint32_t reason, bool timed_out)
 		event.disconnected.text = session->refused_text;
 	}
 	session->state = SWC_CLOSED;
-	session->redirect.wanted = false;
 	client->peer = NULL;
-	if (client->next)
-		enet_peer_reset(client->next);
-	client->next = NULL;
+	swc_redirect_end(client);
 	on_session_event(client, &event);
 }
 
@@ -182,16 +158,13 @@ void swc_leave(struct swc_client *client)
 	case SWC_CONNECTING: /* there is no one to tell yet */
 		enet_peer_reset(client->peer);
 		client->session.state = SWC_LEAVING;
-		closed(client, SW_REASON_NONE, false);
+		swc_client_closed(client, SW_REASON_NONE, false);
 		break;
 	case SWC_ADMITTING:
 	case SWC_QUEUED:
 	case SWC_LOADING:
 	case SWC_PLAYING:
-		if (client->next)
-			enet_peer_reset(client->next);
-		client->next = NULL;
-		client->session.redirect.wanted = false;
+		swc_redirect_end(client);
 		client->session.state = SWC_LEAVING;
 		client->leave_deadline_ns = client->service_ns + LEAVE_NS;
 		client->sent = true;
@@ -203,62 +176,6 @@ void swc_leave(struct swc_client *client)
 	}
 }
 
-/* To the other node; this one is let go when that answers. */
-static void redirect(struct swc_client *client, uint64_t now_ns)
-{
-	struct swc_session *session = &client->session;
-	ENetAddress address = {.port = session->redirect.port};
-
-	session->redirect.wanted = false;
-	if (client->left)
-		enet_peer_reset(client->left);
-	client->left = NULL;
-	client->connect_deadline_ns = now_ns + client->connect_timeout_ms * NS_PER_MS;
-	if (client->redirects++ < REDIRECTS_MAX &&
-		!enet_address_set_host_ip(&address, session->redirect.host))
-		client->next = enet_host_connect(
-			client->host, &address, SW_CHANNELS, client->hello.protocol_version);
-	client->hello.ticket_bytes = 0;
-	client->hello.pass_bytes = session->redirect.pass_bytes;
-	memcpy(client->pass, session->redirect.pass, session->redirect.pass_bytes);
-	client->sent = true;
-	if (client->next)
-		return;
-	enet_peer_disconnect_now(client->peer, SW_REASON_NONE);
-	closed(client, SW_REASON_NONE, true);
-}
-
-static void on_connect(struct swc_client *client, const ENetPeer *peer)
-{
-	if (peer == client->next) {
-		client->left = client->peer;
-		client->peer = client->next;
-		client->next = NULL;
-		enet_peer_disconnect_later(client->left, SW_REASON_NONE);
-	}
-	swc_session_connected(&client->session, &client->hello);
-}
-
-static void on_disconnect(struct swc_client *client, const ENetPeer *peer, uint32_t reason)
-{
-	if (peer == client->left) {
-		client->left = NULL;
-	} else if (peer == client->peer && client->next) {
-		/* It has its place at the other one already. */
-		client->peer = client->next;
-		client->next = NULL;
-	} else {
-		/* libenet reports its own time-out as a disconnect with data 0; a server that
-		 * closes always gives a reason. */
-		if (peer == client->next) {
-			enet_peer_disconnect_now(client->peer, SW_REASON_NONE);
-			client->next = NULL;
-		}
-		closed(client, reason,
-			reason == SW_REASON_NONE && client->session.state != SWC_LEAVING);
-	}
-}
-
 static void receive(struct swc_client *client)
 {
 	ENetEvent event;
@@ -267,17 +184,23 @@ static void receive(struct swc_client *client)
 	while (client->peer && left-- && enet_host_service(client->host, &event, 0) > 0) {
 		switch (event.type) {
 		case ENET_EVENT_TYPE_CONNECT:
-			on_connect(client, event.peer);
+			swc_redirect_connected(client, event.peer);
+			swc_session_connected(&client->session, &client->hello);
 			break;
 		case ENET_EVENT_TYPE_RECEIVE:
-			if (client->session.state != SWC_LEAVING && event.peer == client->peer &&
-				!client->next)
+			if (client->session.state != SWC_LEAVING &&
+				swc_redirect_hears(client, event.peer))
 				swc_session_receive(&client->session, event.channelID,
 					event.packet->data, event.packet->dataLength);
 			enet_packet_destroy(event.packet);
 			break;
 		case ENET_EVENT_TYPE_DISCONNECT:
-			on_disconnect(client, event.peer, event.data);
+			/* libenet reports its own time-out as a disconnect with data 0; a server
+			 * that closes always gives a reason. */
+			if (!swc_redirect_disconnected(client, event.peer, event.data))
+				swc_client_closed(client, event.data,
+					event.data == SW_REASON_NONE &&
+						client->session.state != SWC_LEAVING);
 			break;
 		case ENET_EVENT_TYPE_NONE:
 			break;
@@ -325,8 +248,8 @@ enum swc_state swc_service(struct swc_client *client, uint64_t now_ns)
 		return SWC_CLOSED;
 
 	receive(client);
-	if (client->peer && client->session.redirect.wanted)
-		redirect(client, now_ns);
+	if (client->peer)
+		swc_redirect_tick(client, now_ns);
 	if (client->session.proof.wanted)
 		work(client, passed_ns, now_ns);
 	/* In the queue time does not run; ENet notices when the server falls silent. */
@@ -337,12 +260,12 @@ enum swc_state swc_service(struct swc_client *client, uint64_t now_ns)
 	if (client->peer && client->session.state < SWC_PLAYING &&
 		now_ns >= client->connect_deadline_ns) {
 		enet_peer_disconnect_now(client->peer, SW_REASON_NONE);
-		closed(client, SW_REASON_NONE, true);
+		swc_client_closed(client, SW_REASON_NONE, true);
 	}
 	if (client->peer && client->session.state == SWC_LEAVING &&
 		now_ns >= client->leave_deadline_ns) {
 		enet_peer_disconnect_now(client->peer, SW_REASON_NONE);
-		closed(client, SW_REASON_NONE, true);
+		swc_client_closed(client, SW_REASON_NONE, true);
 	}
 	if (client->sent) {
 		enet_host_flush(client->host);

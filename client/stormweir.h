@@ -219,6 +219,7 @@ enum swc_event_type {
 	SWC_EVENT_QUEUED,     /* .queued: how one stands in the queue; comes again with a change */
 	SWC_EVENT_ADMITTED,   /* .admitted */
 	SWC_EVENT_REDIRECTED, /* .redirected: the library connects to another node by itself */
+	SWC_EVENT_CAME_BACK,  /* .came_back: that did not let it in; it waits where it waited */
 	SWC_EVENT_REFUSED,    /* .refused; a DISCONNECTED follows */
 	SWC_EVENT_CHALLENGED, /* .challenged: the server is under pressure and wants work first */
 	SWC_EVENT_PASS,       /* .pass: what to come again with; a newer one comes in time */
@@ -333,6 +334,10 @@ struct swc_event {
 		struct {
 			const char *address; /* ip:port */
 		} redirected;
+		struct {
+			uint32_t reason; /* enum sw_disconnect_reason; 0: no answer */
+			const char *text;
+		} came_back;
 		struct {
 			uint32_t reason; /* enum sw_disconnect_reason, or a newer server's */
 			const char *text;
@@ -503,6 +508,7 @@ struct swc_config {
 	uint32_t connect_timeout_ms; /* until JOINED, without the time in the queue; 0: 15,000 */
 	uint32_t actors_max;         /* most in view; 0: 16,384 */
 	bool checksum;               /* ENet's CRC-32, if the server has it on */
+	bool stays;                  /* follows no redirect: it waits for room where it is */
 	swc_event_fn *on_event;      /* may be NULL */
 	void *ctx;
 };

@@ -384,30 +384,103 @@ static void a_redirect_is_followed(void **state)
 	assert_true(seen.by_us && !seen.timed_out);
 	swc_close(seen.client);
 
-	/* Where nobody answers, it ends in time; where it is sent in a circle, too. */
-	for (int circle = 0; circle < 2; circle++) {
-		struct swc_config config = {.address = "127.0.0.1",
-			.port = first.port,
-			.ticket = (const uint8_t *)ticket,
-			.connect_timeout_ms = 100,
-			.on_event = on_event,
-			.ctx = &seen};
+	fake_close(&first);
+}
 
-		memset(&seen, 0, sizeof(seen));
-		snprintf(ticket, sizeof(ticket), "redirect %u 9", circle ? first.port : 9u);
-		first.circle = circle;
-		config.ticket_bytes = (uint32_t)strlen(ticket);
-		assert_int_equal(swc_open(&config, &seen.client), 0);
-		for (int turns = 0; swc_state(seen.client) != SWC_CLOSED; turns++) {
+/* Opens a client at first that is sent to that port, as 9. */
+static void open_sent(struct seen *seen, const struct fake_server *first, uint16_t port)
+{
+	static char ticket[32];
+	struct swc_config config = {.address = "127.0.0.1",
+		.port = first->port,
+		.ticket = (const uint8_t *)ticket,
+		.connect_timeout_ms = 100,
+		.on_event = on_event,
+		.ctx = seen};
+
+	memset(seen, 0, sizeof(*seen));
+	snprintf(ticket, sizeof(ticket), "redirect %u 9", port);
+	config.ticket_bytes = (uint32_t)strlen(ticket);
+	assert_int_equal(swc_open(&config, &seen->client), 0);
+}
+
+static void until_it_plays(struct seen *seen, struct fake_server *first)
+{
+	struct seen *one[] = {seen};
+
+	for (int turns = 0; swc_state(seen->client) != SWC_PLAYING; turns++) {
+		assert_true(turns < TURNS);
+		clock_ns += 1000000;
+		fake_service(first);
+		turn(one, 1);
+	}
+	assert_int_equal(seen->events[SWC_EVENT_DISCONNECTED], 0);
+	assert_int_equal(seen->events[SWC_EVENT_REFUSED], 0);
+	assert_int_equal(swc_self(seen->client)->character_id, 9);
+}
+
+/* Where it was sent nobody answers, or all that does is a socket, or it refuses, or sends in a
+ * circle, or is too slow for the one that sent it: it plays where it was. */
+static void a_redirect_that_fails_leads_back(void **state)
+{
+	enum { NOBODY, SILENT, REFUSED, CIRCLE, TAKEN_BACK, CASES };
+	struct fake_server first;
+	struct seen seen;
+
+	(void)state;
+	assert_true(fake_open(&first));
+	for (int i = 0; i < CASES; i++) {
+		uint32_t failed = first.redirects_failed;
+
+		server.joined[9] = false;
+		server.mute = i == SILENT;
+		first.circle = i == CIRCLE;
+		open_sent(&seen, &first,
+			i == NOBODY       ? 9
+			: i == CIRCLE     ? first.port
+			: i == TAKEN_BACK ? 9
+					  : server.port);
+		if (i == TAKEN_BACK) {
+			struct seen *one[] = {&seen};
+
+			for (int turns = 0; !seen.events[SWC_EVENT_REDIRECTED]; turns++) {
+				assert_true(turns < TURNS);
+				fake_service(&first);
+				turn(one, 1);
+			}
+			fake_take_back(&first);
+		}
+		until_it_plays(&seen, &first);
+		assert_int_equal(seen.events[SWC_EVENT_REDIRECTED], i == CIRCLE ? 5 : 1);
+		assert_int_equal(seen.events[SWC_EVENT_CAME_BACK], 1);
+		assert_int_equal(first.redirects_failed - failed, i != TAKEN_BACK);
+		if (i != TAKEN_BACK)
+			assert_int_equal(first.redirect_reason,
+				i == REFUSED ? SW_REASON_PASS_REFUSED : SW_REASON_NONE);
+		swc_close(seen.client);
+		while (first.host->connectedPeers)
+			fake_service(&first);
+	}
+	server.mute = false;
+	/* Both are gone: it ends, in time. */
+	open_sent(&seen, &first, 9);
+	{
+		struct seen *one[] = {&seen};
+
+		for (int turns = 0; !seen.events[SWC_EVENT_REDIRECTED]; turns++) {
 			assert_true(turns < TURNS);
-			clock_ns += 1000000;
 			fake_service(&first);
 			turn(one, 1);
 		}
-		assert_int_equal(seen.events[SWC_EVENT_REDIRECTED], circle ? 5 : 1);
-		assert_int_equal(seen.events[SWC_EVENT_DISCONNECTED], 1);
-		swc_close(seen.client);
+		enet_peer_disconnect_now(first.redirected, SW_REASON_SERVER_STOPPING);
+		for (int turns = 0; swc_state(seen.client) != SWC_CLOSED; turns++) {
+			assert_true(turns < TURNS);
+			clock_ns += 1000000;
+			turn(one, 1);
+		}
 	}
+	assert_int_equal(seen.events[SWC_EVENT_DISCONNECTED], 1);
+	swc_close(seen.client);
 	fake_close(&first);
 }
 
@@ -476,6 +549,7 @@ int main(void)
 		TEST(work_is_done_when_asked_for),
 		TEST(work_is_refused_when_it_is_too_much),
 		TEST(a_redirect_is_followed),
+		TEST(a_redirect_that_fails_leads_back),
 		TEST(a_pass_lets_in_again),
 		TEST(wrong_configurations_are_refused),
 	};

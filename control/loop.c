@@ -117,7 +117,12 @@ static void unqueue(void *ctx, uint64_t session, bool away)
 	gate_leave(((struct ctl *)ctx)->gate, session, away);
 }
 
-static void gate_tell(void *ctx, uint64_t session, const struct gate_standing *standing)
+static void requeue(void *ctx, uint64_t session)
+{
+	gate_back(((struct ctl *)ctx)->gate, session);
+}
+
+static void gate_told(void *ctx, uint64_t session, const struct gate_standing *standing)
 {
 	adm_tell(((struct ctl *)ctx)->adm, session, standing);
 }
@@ -127,10 +132,14 @@ static bool gate_admit(void *ctx, uint64_t session, uint64_t now_ns)
 	return adm_let_in(((struct ctl *)ctx)->adm, session, now_ns);
 }
 
-static bool gate_move(
-	void *ctx, uint64_t session, const char *node, const char *address, uint64_t now_ns)
+static bool gate_move_to(void *ctx, uint64_t session, const struct gate_move *to, uint64_t now_ns)
 {
-	return adm_move(((struct ctl *)ctx)->adm, session, node, address, now_ns);
+	return adm_move(((struct ctl *)ctx)->adm, session, to, now_ns);
+}
+
+static void gate_came_back(void *ctx, uint64_t session, uint64_t now_ns)
+{
+	adm_back(((struct ctl *)ctx)->adm, session, now_ns);
 }
 
 static void gate_replaced(void *ctx, uint64_t session, uint64_t now_ns)
@@ -609,6 +618,7 @@ const struct adm_ops ctl_adm_ops = {.to_dataplane = to_dataplane,
 	.seek = seek,
 	.queue = queue,
 	.unqueue = unqueue,
+	.requeue = requeue,
 	.arrived = arrived,
 	.departed = departed,
 	.vacated = vacated};
@@ -618,5 +628,8 @@ const struct director_ops ctl_director_ops = {NULL, build, to_shard, load, order
 const struct party_ops ctl_party_ops = {NULL, to_shard, to_world, find_player, orders_looked};
 
 const struct presence_ops ctl_presence_ops = {NULL, sought, oust};
-const struct gate_ops ctl_gate_ops = {
-	.tell = gate_tell, .admit = gate_admit, .move = gate_move, .replaced = gate_replaced};
+const struct gate_ops ctl_gate_ops = {.tell = gate_told,
+	.admit = gate_admit,
+	.move = gate_move_to,
+	.back = gate_came_back,
+	.replaced = gate_replaced};

@@ -31,6 +31,7 @@ enum sw_channel {
 	X(RETURN_PASS, 0x05, ReturnPass, SERVER)                                                   \
 	X(QUEUED, 0x06, Queued, SERVER)                                                            \
 	X(REDIRECT, 0x07, Redirect, SERVER)                                                        \
+	X(REDIRECT_FAILED, 0x08, RedirectFailed, CLIENT)                                           \
 	X(JOINED, 0x40, Joined, SERVER)                                                            \
 	X(INPUT, 0x41, InputBatch, CLIENT)                                                         \
 	X(WORLD_UPDATE, 0x42, WorldUpdate, SERVER)                                                 \

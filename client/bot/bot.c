@@ -106,6 +106,9 @@ static void on_event(void *ctx, struct swc_client *client, const struct swc_even
 	case SWC_EVENT_REDIRECTED:
 		bot->redirects++;
 		break;
+	case SWC_EVENT_CAME_BACK:
+		bot->came_back++;
+		break;
 	case SWC_EVENT_PASS:
 		bot->pass_bytes = event->pass.count;
 		memcpy(bot->pass, event->pass.bytes, event->pass.count);
@@ -243,6 +246,7 @@ int bot_connect(struct bot *bot)
 					      ? (uint32_t)(options->connect_timeout_ns / 1000000)
 					      : UINT32_MAX,
 		.checksum = options->checksum,
+		.stays = options->no_redirects,
 		.on_event = on_event,
 		.ctx = bot};
 	int status;

@@ -37,7 +37,7 @@ struct bot {
 	uint64_t vanish_ns;               /* when it vanishes next; 0: not known yet */
 	uint32_t passes, passes_good;     /* shown; of these, admitted */
 	uint32_t challenges;              /* it was asked to work */
-	uint32_t redirects;               /* it was sent to another node */
+	uint32_t redirects, came_back;    /* it was sent to another node; not let in there */
 	uint32_t retry_ms;       /* of a refusal: the same ticket may be tried again after that */
 	bool refused, was_there; /* ... on a map, on any connection */
 	char end_text[256];

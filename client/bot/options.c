@@ -67,6 +67,7 @@
 	X("chat", chat, "say lines in channels, whisper to players near; lose nothing of it")     \
 	X("fight", fight, "attack monsters near, and pick up what lies near")                      \
 	X("pass", pass, "come again with the pass that was given, while it is good")               \
+	X("no-redirects", no_redirects, "wait for room at this node, though another one has some")  \
 	X("checksum", checksum, "ENet's CRC-32, if the server has it on")
 
 struct strings {

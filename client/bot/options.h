@@ -22,7 +22,7 @@ struct options {
 	uint32_t protocol_version;
 	uint64_t seed;
 	bool still, show, checksum, portals, fight, pick, quests, trade, party, chat, pass,
-		until_well;
+		until_well, no_redirects;
 };
 
 /* Returns 0; 1 when --help was answered; -1 after saying on stderr what is wrong. */

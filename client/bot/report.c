@@ -185,7 +185,9 @@ static json_t *bot_json(const struct bot *bot)
 			json_pack("{s:i, s:i}", "shown", (int)bot->passes, "good",
 				(int)bot->passes_good));
 	if (bot->redirects)
-		json_object_set_new(json, "redirects", json_integer(N(bot->redirects)));
+		json_object_set_new(json, "redirects",
+			json_pack("{s:i, s:i}", "sent", (int)bot->redirects, "came_back",
+				(int)bot->came_back));
 	if (bot->challenges)
 		json_object_set_new(json, "challenges", json_integer(N(bot->challenges)));
 	if (bot->has_dialogue)

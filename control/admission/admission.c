@@ -80,26 +80,33 @@ static uint64_t nonce_expire_s(const struct ticket *ticket, uint64_t wall_s)
 	return until > wall_s ? until - wall_s : 1;
 }
 
-/* Whether its pass is older than a login that this node knows of. Others are known to the world,
- * which asks the same under the character's lock (msg_character_load.epoch_max). */
-static bool pass_stale(struct adm *adm, const struct session *session)
+/* Whether its pass is older than a login that this node knows of: then it is refused. Others are
+ * known to the world, which asks the same under the character's lock (msg_character_load.epoch_max).
+ */
+static bool pass_stale(struct adm *adm, struct session *session, uint64_t now_ns)
 {
 	const struct session *holder =
 		session_by_character(&adm->table, session->ticket.character_id);
 
 	/* epoch_max 0: another node has sent it here, whatever was before. */
-	return session->returned && session->epoch_max && holder &&
-	       (holder->epoch != session->epoch_max || holder->waiter != SESSION_NONE);
+	if (!session->returned || !session->epoch_max || !holder)
+		return false;
+	if (holder->epoch && holder->epoch != session->epoch_max)
+		adm_refuse(adm, session, ADM_C_REFUSED_PASS_STALE, 0, now_ns);
+	else if (!holder->epoch || holder->waiter != SESSION_NONE)
+		/* Under way: it may come to nothing, and then the pass is as good as before. */
+		adm_refuse(adm, session, ADM_C_REFUSED_PASS_BUSY, ADM_RETRY_MS, now_ns);
+	else
+		return false;
+	return true;
 }
 
 void adm_identified(struct adm *adm, struct session *session, uint64_t now_ns, uint64_t wall_s)
 {
 
 	memcpy(session->name, session->ticket.name, sizeof(session->name));
-	if (pass_stale(adm, session)) {
-		adm_refuse(adm, session, ADM_C_REFUSED_PASS_STALE, 0, now_ns);
+	if (pass_stale(adm, session, now_ns))
 		return;
-	}
 	session_move(&adm->table, session, SESSION_CLAIMING, now_ns);
 	if (adm->ops.claim(adm->ops.ctx, session_handle(session), session->ticket.nonce,
 		    nonce_expire_s(&session->ticket, wall_s)))
@@ -115,6 +122,13 @@ static void on_packet(struct adm *adm, const struct msg *message, uint64_t now_n
 
 	if (!session || session->state == SESSION_LEAVING || session->state == SESSION_ENDED) {
 		adm_count(adm, ADM_C_STALE);
+		return;
+	}
+	if (message->payload_bytes && msg_payload(message)[0] == SW_MSG_REDIRECT_FAILED) {
+		fault = adm_redirect_failed(adm, session, message, now_ns);
+		if (fault != HELLO_FAULT_NONE)
+			strike(adm, session, fault, now_ns);
+		adm_gauges(adm);
 		return;
 	}
 	fault = hello_read(&hello, &arena, msg_payload(message), message->payload_bytes,
@@ -154,6 +168,8 @@ static void queue_up(struct adm *adm, struct session *session, uint64_t now_ns)
 		return;
 	/* Whoever takes its own character over takes that place too. */
 	newcomer.seat = holder != NULL;
+	newcomer.stays = session->stays;
+	newcomer.sent = session->sent_here;
 	if (holder || session->returned)
 		newcomer.lane = GATE_LANE_RETURNING;
 	if (adm_place_shown(session)) {
@@ -175,10 +191,8 @@ static bool take_over_or_load(struct adm *adm, struct session *session, uint64_t
 
 	if (!holder_of(adm, session, &holder, now_ns))
 		return false;
-	if (pass_stale(adm, session)) {
-		adm_refuse(adm, session, ADM_C_REFUSED_PASS_STALE, 0, now_ns);
+	if (pass_stale(adm, session, now_ns))
 		return false;
-	}
 	if (!holder) {
 		if (adm->places >= adm->config->admission.players_max)
 			return false;
@@ -201,6 +215,24 @@ static bool take_over_or_load(struct adm *adm, struct session *session, uint64_t
 	return true;
 }
 
+/* Its pass is in use by a connection that waits in the queue here, and may be broken without that
+ * anybody has noticed. False: it is not. A ticket that comes twice is refused in any case. */
+static bool supersede(struct adm *adm, struct session *session, uint64_t now_ns)
+{
+	struct session *other = adm_claimer(adm, session);
+	uint64_t claimer;
+
+	if (!session->returned || !other || other->state != SESSION_QUEUED)
+		return false;
+	claimer = other->claimer;
+	adm_claim_done(adm, other);
+	adm_claim_take(adm, session, claimer);
+	other->superseded = true;
+	adm_count(adm, ADM_C_SUPERSEDED);
+	adm_refuse(adm, other, ADM_C_REFUSED_REPLACED, 0, now_ns);
+	return true;
+}
+
 bool adm_claimed(struct adm *adm, uint64_t handle, enum adm_claim claim, uint64_t now_ns)
 {
 	struct session *session = session_by_handle(&adm->table, handle);
@@ -210,7 +242,11 @@ bool adm_claimed(struct adm *adm, uint64_t handle, enum adm_claim claim, uint64_
 		return false;
 	}
 	if (claim == ADM_CLAIM_OURS) {
-		session->claimed = true;
+		adm_claim_take(adm, session, handle);
+		if (session->sent_here)
+			adm_count(adm, ADM_C_MOVED_HERE);
+		queue_up(adm, session, now_ns);
+	} else if (claim == ADM_CLAIM_USED && supersede(adm, session, now_ns)) {
 		queue_up(adm, session, now_ns);
 	} else if (claim == ADM_CLAIM_USED) {
 		adm_refuse(adm, session,
@@ -247,9 +283,11 @@ bool adm_let_in(struct adm *adm, uint64_t handle, uint64_t now_ns)
 
 void adm_replaced(struct adm *adm, uint64_t handle, uint64_t now_ns)
 {
-	struct session *session = queued(adm, handle);
+	struct session *session = session_by_handle(&adm->table, handle);
 
-	if (session)
+	if (session && session->state == SESSION_SENT)
+		adm_let_go(adm, session, now_ns);
+	else if (queued(adm, handle))
 		adm_refuse(adm, session, ADM_C_REFUSED_REPLACED, 0, now_ns);
 	adm_gauges(adm);
 }
@@ -306,7 +344,7 @@ static void on_joined(struct adm *adm, struct session *session, uint64_t now_ns)
 {
 	struct adm_presence now_here;
 
-	session->claimed = false; /* its ticket has let it in, and is never given back */
+	adm_claim_done(adm, session); /* its ticket has let it in */
 	if (session->state != SESSION_JOINING)
 		return; /* it is to leave already: MSG_PLAYER_LEFT follows */
 	adm_count(adm, ADM_C_JOINED);
@@ -449,7 +487,9 @@ static void on_gone(struct adm *adm, const struct msg *message, uint64_t now_ns)
 		adm_end(adm, session, SW_REASON_NONE, now_ns);
 		break;
 	default:
-		if (!session->stay) /* it never got to its map */
+		/* It never got to its map. SENT: the pass that it was given is all that its ticket
+		 * was. */
+		if (!session->stay && session->state != SESSION_SENT)
 			adm_release(adm, session);
 		adm_end(adm, session, SW_REASON_NONE, now_ns);
 	}
@@ -531,6 +571,8 @@ void adm_stop(struct adm *adm, uint64_t now_ns)
 
 	adm->stopping = true;
 	director_stop(adm->director);
+	while ((session = session_oldest(&adm->table, SESSION_SENT)))
+		adm_let_go(adm, session, now_ns); /* it has another place to be */
 	for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++)
 		while ((session = session_oldest(&adm->table, states[i])))
 			adm_refuse(adm, session, ADM_C_REFUSED_STOPPING, ADM_RETRY_MS, now_ns);

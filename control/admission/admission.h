@@ -7,6 +7,9 @@
  *   MSG_CHARACTER_LOAD -> an instance of the map (director.h) -> MSG_PLAYER_JOIN, ReturnPass and
  *   Admitted -> MSG_PLAYER_JOINED ... MSG_PLAYER_LEFT, MSG_PEER_GONE
  *
+ * Where the queue lets it in at another node: Redirect, and there a Hello with that pass; here the
+ * session stays until that node has it, or goes back into the queue.
+ *
  * MSG_PLAYER_TRANSFER takes a player from JOINED back to "an instance of the map", of another one.
  *
  * One session per connection, at most one session per character past WAITING. A connection that
@@ -91,7 +94,11 @@
 	X(PASSES_GIVEN, "passes_given", COUNTER_SUM, "passes that players were given to come again with") \
 	X(PASSES_GOOD, "passes_good", COUNTER_SUM, "passes that were shown and were good, before their single use was asked for") \
 	X(MOVED, "moved", COUNTER_SUM, "clients that were sent to another node, which has room")   \
-	X(MOVED_HERE, "moved_here", COUNTER_SUM, "clients that another node has sent here")        \
+	X(MOVES_UNREACHED, "moves_unreached", COUNTER_SUM, "of these, those that got no answer there, and wait here again") \
+	X(MOVES_REFUSED, "moves_refused", COUNTER_SUM, "... that were refused there, and wait here again") \
+	X(MOVES_FAILED, "moves_lost", COUNTER_SUM, "... that nobody has heard of there, and that wait here again") \
+	X(MOVED_HERE, "moved_here", COUNTER_SUM, "clients that another node has sent here, and that came") \
+	X(SUPERSEDED, "superseded", COUNTER_SUM, "sessions in the queue whose pass came again on another connection, which has their place now") \
 	X(CUT_OFF, "cut_off", COUNTER_SUM, "refused peers that did not take their disconnect")     \
 	X(STALE, "stale_messages", COUNTER_SUM, "messages about sessions or peers that had ended: normal")
 
@@ -106,6 +113,7 @@
 	X(PROOF_MISSING, "proof_missing", PROOF_MISSING, "asked for a proof of work, and brought none in time") \
 	X(PASS_USED, "pass_used", PASS_REFUSED, "the pass, or another one of the same stay, was used before") \
 	X(PASS_STALE, "pass_stale", PASS_REFUSED, "the character has logged in since the pass was given") \
+	X(PASS_BUSY, "pass_busy", TRY_LATER, "another login of the character is under way; the pass is good again if that fails") \
 	X(USED, "ticket_used", TICKET_USED, "the ticket was used before")                          \
 	X(REDIS_AWAY, "redis_away", TRY_LATER, "Redis is away, so the ticket could not be checked") \
 	X(CLAIM_UNKNOWN, "claim_unknown", TRY_LATER, "Redis did not say whether the ticket was used") \
@@ -184,6 +192,9 @@ struct adm_ops {
 	int (*queue)(void *ctx, const struct gate_newcomer *newcomer, uint64_t now_ns);
 	/* It waits no more. away: it may come back to its place. */
 	void (*unqueue)(void *ctx, uint64_t session, bool away);
+	/* It did not get in at the node where it was let in: it waits here again, where it stood.
+	 */
+	void (*requeue)(void *ctx, uint64_t session);
 	/* Asks Redis whether another node has the character, and reserves it if not, or in any
 	 * case. epoch_max: 0, or as in msg_character_load. Returns 0: adm_sought follows, exactly
 	 * once; or a negative errno: Redis is away. */
@@ -236,10 +247,13 @@ void adm_verified(struct adm *adm, uint64_t session, enum ticket_fault fault,
 void adm_wall(struct adm *adm, uint64_t wall_s);
 /* The queue lets it in. False: there is no place here for it after all, or it waits no more. */
 bool adm_let_in(struct adm *adm, uint64_t session, uint64_t now_ns);
-/* The queue lets it in at another node: it is sent there with a pass. False: it waits no more. */
-bool adm_move(struct adm *adm, uint64_t session, const char *node, const char *address,
-	uint64_t now_ns);
-/* Another session of its character has its place in the queue. */
+/* The queue lets it in at another node: it is sent there with a pass. False: it waits no more, or
+ * its client follows no Redirect. */
+bool adm_move(struct adm *adm, uint64_t session, const struct gate_move *to, uint64_t now_ns);
+/* It was sent there, nobody has heard of it, and it waits here again. */
+void adm_back(struct adm *adm, uint64_t session, uint64_t now_ns);
+/* Another session of its character has its place in the queue, or the one that is reserved at the
+ * other node: then it is let go. */
 void adm_replaced(struct adm *adm, uint64_t session, uint64_t now_ns);
 /* Tells it how it stands. */
 void adm_tell(struct adm *adm, uint64_t session, const struct gate_standing *standing);

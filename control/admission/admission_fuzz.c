@@ -215,6 +215,12 @@ static void unqueue(void *ctx, uint64_t session, bool away)
 	check(session != 0);
 }
 
+static void requeue(void *ctx, uint64_t session)
+{
+	(void)ctx;
+	check(session != 0);
+}
+
 static void presence(void *ctx, const struct adm_presence *who)
 {
 	(void)ctx;
@@ -262,6 +268,7 @@ static void hello(
 	uint32_t which = arg >> 5 & 3;
 
 	body.protocol_version = SW_PROTOCOL_VERSION;
+	body.redirects = true;
 	body.ticket = (ProtobufCBinaryData){ready_bytes[which], ready_ticket[which]};
 	if (arg & 0x80 && told_bytes[0]) {
 		challenge = sw__challenge__unpack(NULL, told_bytes[0], told[0]);
@@ -330,6 +337,7 @@ static void run_script(const uint8_t *data, size_t size)
 		.seek = seek,
 		.queue = queue,
 		.unqueue = unqueue,
+		.requeue = requeue,
 		.arrived = presence,
 		.departed = presence,
 		.vacated = vacated};
@@ -337,6 +345,7 @@ static void run_script(const uint8_t *data, size_t size)
 	struct director *director = director_new(&config, 1, &director_ops);
 	struct adm *adm = adm_new(&config, &secrets, 2, 1, director, &ops);
 	static struct msg_buffer buffer;
+	const struct gate_move to = {"node-2", "10.0.0.2:7777", GATE_LANE_NORMAL, 5};
 	const struct gate_standing standing = {.state = GATE_CLOSED, .position = 1};
 	struct adm_presence due[4];
 	uint64_t now_ns = NS_PER_S;
@@ -414,6 +423,10 @@ static void run_script(const uint8_t *data, size_t size)
 				now_ns);
 		else if (what == 13)
 			verified(adm, now_ns);
+		else if (what == 14 && arg & 128)
+			adm_move(adm, recent[arg & 3], &to, now_ns);
+		else if (what == 14 && arg & 64)
+			adm_back(adm, recent[arg & 3], now_ns);
 		else if (what == 14 && arg & 16)
 			built(director, arg & 3, now_ns);
 		else if (what == 14 && arg & 8)

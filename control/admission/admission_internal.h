@@ -1,5 +1,6 @@
 /* admission_internal: the state of admission, and what its parts use of each other: admission.c
- * (what comes in), identify.c (who it is), steps.c (what is sent, places, the character, how a
+ * (what comes in), identify.c (who it is), handover.c (who goes to
+ * another node), steps.c (what is sent, places, the character, how a
  * session ends), player.c (what operators ask), place.c (which map instance). Thread: one. */
 #ifndef SW_CONTROL_ADMISSION_ADMISSION_INTERNAL_H
 #define SW_CONTROL_ADMISSION_ADMISSION_INTERNAL_H
@@ -75,8 +76,13 @@ void adm_place_take(struct adm *adm, struct session *session);
 void adm_load(struct adm *adm, struct session *session, uint64_t now_ns);
 /* Those in SEEKING whose character another node has, when it is time to ask again. */
 void adm_seek_waiting(struct adm *adm, uint64_t now_ns);
-/* Gives the ticket its use back, if the session has it. */
+/* The ticket's use is the session's; it has let somebody in, and is never given back; it is given
+ * back, if the session has it. */
+void adm_claim_take(struct adm *adm, struct session *session, uint64_t claimer);
+void adm_claim_done(struct adm *adm, struct session *session);
 void adm_release(struct adm *adm, struct session *session);
+/* Who has the use of the same ticket here; NULL: nobody. */
+struct session *adm_claimer(struct adm *adm, const struct session *session);
 struct adm_presence adm_presence_of(const struct session *session);
 
 /* Somebody is known: its ticket's or pass's single use is asked for. */
@@ -101,6 +107,13 @@ void adm_pass_give(struct adm *adm, struct session *session, uint64_t now_ns);
 bool adm_pass_due(const struct adm *adm, const struct session *session, uint64_t now_ns);
 /* None of its passes lets anybody in any more. */
 void adm_pass_spend(struct adm *adm, const struct session *session);
+
+/* handover.c */
+/* NONE: it was a good RedirectFailed. */
+enum hello_fault adm_redirect_failed(
+	struct adm *adm, struct session *session, const struct msg *message, uint64_t now_ns);
+/* Ends it without a word of why. */
+void adm_let_go(struct adm *adm, struct session *session, uint64_t now_ns);
 
 /* place.c */
 bool adm_places_init(struct adm *adm, uint32_t sessions);

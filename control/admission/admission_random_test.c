@@ -29,6 +29,8 @@ struct model {
 	uint64_t on_shard[CHARACTERS + 1]; /* the session that has the character, 0: none */
 	uint32_t shard[CHARACTERS + 1], instance[CHARACTERS + 1], stay[CHARACTERS + 1];
 	uint32_t moves, rooms_ended;
+	uint64_t sent[64]; /* to the other node */
+	uint32_t sent_count;
 	uint64_t present[CHARACTERS + 1];
 };
 
@@ -115,6 +117,29 @@ static void let_in_one(struct sent *entry)
 	model.queue[model.queued++] = *entry;
 }
 
+/* Let in at another node: what becomes of it there, or does not, is heard at any time. */
+static void model_sent(const struct sent *entry)
+{
+	if (!move_to(entry->session, "node-2"))
+		return;
+	assert_true(model.sent_count < 64);
+	model.sent[model.sent_count++] = entry->session;
+}
+
+static void model_sent_end(void)
+{
+	uint32_t i = chance(model.sent_count);
+	uint64_t session = model.sent[i];
+
+	model.sent[i] = model.sent[--model.sent_count];
+	if (in_queue(session)) /* it has said so itself */
+		return;
+	if (chance(2))
+		adm_replaced(adm, session, now_ns);
+	else
+		move_lost(session);
+}
+
 static void model_answer(struct sent *entry)
 {
 	struct msg_player_join join;
@@ -134,7 +159,9 @@ static void model_answer(struct sent *entry)
 	} else if (entry->to == 'q') {
 		bool waits = in_queue(entry->session);
 
-		if (chance(9) || !waits)
+		if (waits && !chance(4))
+			model_sent(entry);
+		else if (chance(9) || !waits)
 			let_in_one(entry);
 		else
 			adm_replaced(adm, entry->session, now_ns);
@@ -213,6 +240,8 @@ static void model_client(void)
 	if (!model.peers[i]) {
 		model.peers[i] = handle_make(i % 2, ++model.generation[i], i);
 		connected(model.peers[i]);
+	} else if (!chance(9)) {
+		redirect_failed(model.peers[i], 0);
 	} else if (chance(3)) {
 		hello(model.peers[i], 1, 1 + chance(CHARACTERS));
 	} else {
@@ -223,7 +252,8 @@ static void model_client(void)
 
 static void test_random(void **state)
 {
-	uint64_t seed = (uint64_t)time(NULL), elsewhere = 0, ousted = 0, rooms_ended = 0;
+	uint64_t seed = (uint64_t)time(NULL), elsewhere = 0, ousted = 0, rooms_ended = 0, lost = 0,
+		 unreached = 0;
 
 	(void)state;
 	if (getenv("SW_SEED"))
@@ -252,6 +282,8 @@ static void test_random(void **state)
 				model_room();
 			if (!chance(60))
 				model_oust();
+			if (!chance(5) && model.sent_count)
+				model_sent_end();
 			if (!chance(5))
 				builds_done(true);
 			model_take_sent();
@@ -266,7 +298,9 @@ static void test_random(void **state)
 				gone(model.peers[i]);
 		model_take_sent();
 		memset(model.peers, 0, sizeof(model.peers));
-		while (model.queued || adm_counters(adm)->values[ADM_C_PLACES]) {
+		while (model.queued || model.sent_count || adm_counters(adm)->values[ADM_C_PLACES]) {
+			if (model.sent_count)
+				model_sent_end();
 			model_work();
 			builds_done(true);
 			now_ns += NS_PER_MS;
@@ -277,6 +311,8 @@ static void test_random(void **state)
 		assert_true(counted(ADM_C_TAKEOVERS) > 5);
 		elsewhere += counted(ADM_C_ELSEWHERE);
 		ousted += counted(ADM_C_OUSTED);
+		lost += counted(ADM_C_MOVES_FAILED);
+		unreached += counted(ADM_C_MOVES_UNREACHED);
 		assert_true(model.moves > 5);
 		rooms_ended += model.rooms_ended;
 		/* A player that is to leave before it joined is counted as left only. */
@@ -284,6 +320,7 @@ static void test_random(void **state)
 			counted(ADM_C_JOINED) <= counted(ADM_C_LEFT) + counted(ADM_C_TRANSFERS));
 		finish();
 	}
+	assert_true(lost > 40 && unreached > 0);
 	assert_true(elsewhere > 40);
 	assert_true(ousted > 40);
 	assert_true(rooms_ended > 40);

@@ -158,6 +158,17 @@ static void waits_no_more(uint64_t session)
 				(--waiting_count - i) * sizeof(waiting[0]));
 }
 
+/* The newest of a type to the peer. */
+static const struct msg *told(uint64_t peer, uint8_t type)
+{
+	for (uint32_t i = sent_count; i-- > 0;)
+		if (sent[i].to == 'd' && sent[i].message[0].peer == peer &&
+			sent[i].message[0].type == MSG_PEER_SEND &&
+			msg_payload(sent[i].message)[0] == type)
+			return sent[i].message;
+	return NULL;
+}
+
 static int queue(void *ctx, const struct gate_newcomer *who, uint64_t at_ns)
 {
 	(void)ctx;
@@ -176,6 +187,60 @@ static void unqueue(void *ctx, uint64_t session, bool away)
 	(void)ctx;
 	waits_no_more(session);
 	note('u', away, session, NULL);
+}
+
+static void requeue(void *ctx, uint64_t session)
+{
+	(void)ctx;
+	assert_true(waiting_count < WAITING_MAX);
+	waiting[waiting_count++] = session;
+	note('q', 0, session, NULL);
+}
+
+bool move_to(uint64_t session, const char *node)
+{
+	const struct gate_move to = {node, "10.0.0.2:7777", GATE_LANE_NORMAL, 17};
+
+	if (!adm_move(adm, session, &to, now_ns))
+		return false;
+	waits_no_more(session);
+	return true;
+}
+
+void move_lost(uint64_t session)
+{
+	uint64_t stale = counted(ADM_C_STALE);
+
+	adm_back(adm, session, now_ns);
+	if (counted(ADM_C_STALE) == stale) /* it was still there */
+		requeue(NULL, session);
+}
+
+bool redirect_of(uint64_t peer, uint8_t pass[PASS_BYTES_MAX], uint32_t *bytes)
+{
+	const struct msg *said = told(peer, SW_MSG_REDIRECT);
+	Sw__Redirect *message;
+
+	if (!said)
+		return false;
+	message = sw__redirect__unpack(NULL, said->payload_bytes - 1, msg_payload(said) + 1);
+	assert_non_null(message);
+	assert_string_equal(message->address, "10.0.0.2:7777");
+	assert_true(message->pass.len && message->pass.len <= PASS_BYTES_MAX);
+	memcpy(pass, message->pass.data, message->pass.len);
+	*bytes = (uint32_t)message->pass.len;
+	sw__redirect__free_unpacked(message, NULL);
+	return true;
+}
+
+void redirect_failed(uint64_t peer, uint32_t reason)
+{
+	Sw__RedirectFailed message = SW__REDIRECT_FAILED__INIT;
+	uint8_t data[16] = {SW_MSG_REDIRECT_FAILED};
+
+	message.reason = reason;
+	dataplane(MSG_PEER_PACKET, peer, data,
+		(uint32_t)(1 + sw__redirect_failed__pack(&message, data + 1)), SW_CHANNEL_SESSION);
 }
 
 uint32_t let_in(void)
@@ -269,6 +334,7 @@ void begin_again(void)
 		.seek = seek,
 		.queue = queue,
 		.unqueue = unqueue,
+		.requeue = requeue,
 		.arrived = arrived,
 		.departed = departed,
 		.vacated = vacated};
@@ -395,6 +461,7 @@ void hello_as(uint64_t peer, uint32_t version, const struct ticket *ticket)
 	Sw__Hello message = SW__HELLO__INIT;
 
 	message.protocol_version = version;
+	message.redirects = true;
 	message.ticket.len = ticket_sign(signed_ticket, ticket, key.id, key.secret_key);
 	message.place.data = shown_place;
 	message.place.len = shown_place_bytes;
@@ -410,6 +477,7 @@ void hello_with(uint64_t peer, const struct brings *brings)
 	Sw__Hello message = SW__HELLO__INIT;
 
 	message.protocol_version = SW_PROTOCOL_VERSION;
+	message.redirects = !brings->stays;
 	message.ticket = (ProtobufCBinaryData){brings->count, (uint8_t *)(uintptr_t)brings->bytes};
 	if (brings->ticket)
 		message.ticket = (ProtobufCBinaryData){
@@ -426,17 +494,6 @@ void hello_with(uint64_t peer, const struct brings *brings)
 	assert_true(sw__hello__get_packed_size(&message) < sizeof(data));
 	dataplane(MSG_PEER_PACKET, peer, data, (uint32_t)(1 + sw__hello__pack(&message, data + 1)),
 		SW_CHANNEL_SESSION);
-}
-
-/* The newest of a type to the peer. */
-static const struct msg *told(uint64_t peer, uint8_t type)
-{
-	for (uint32_t i = sent_count; i-- > 0;)
-		if (sent[i].to == 'd' && sent[i].message[0].peer == peer &&
-			sent[i].message[0].type == MSG_PEER_SEND &&
-			msg_payload(sent[i].message)[0] == type)
-			return sent[i].message;
-	return NULL;
 }
 
 bool challenge_of(uint64_t peer, uint8_t challenge[SW_PROOF_CHALLENGE_BYTES], uint32_t *bits)

@@ -86,6 +86,7 @@ struct brings {
 	uint32_t count, pass_bytes;
 	const uint8_t *challenge; /* [SW_PROOF_CHALLENGE_BYTES], with number */
 	uint64_t number;
+	bool stays; /* it follows no Redirect */
 };
 void hello_with(uint64_t peer, const struct brings *brings);
 /* The newest Challenge or ReturnPass to the peer; false: none. bits, bytes may be NULL. */
@@ -107,6 +108,12 @@ void shard_says(uint32_t shard, enum msg_type type, uint64_t session, uint32_t s
 bool claimed(uint64_t session, enum adm_claim claim);
 /* The gate lets all in that wait, if there is a place for them. Returns how many. */
 uint32_t let_in(void);
+/* The gate lets it in at another node; nobody has heard of it there. */
+bool move_to(uint64_t session, const char *node);
+void move_lost(uint64_t session);
+void redirect_failed(uint64_t peer, uint32_t reason);
+/* The pass of the newest Redirect to the peer; false: none. */
+bool redirect_of(uint64_t peer, uint8_t pass[PASS_BYTES_MAX], uint32_t *bytes);
 bool in_queue(uint64_t session);
 
 /* ---- what went out ---- */

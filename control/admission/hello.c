@@ -5,19 +5,26 @@
 #include "common/check.h"
 #include "proto/client.pb-c.h"
 
-enum hello_fault hello_read(struct hello *hello, struct pb_arena *arena, const uint8_t *data,
-	size_t bytes, uint8_t channel, uint16_t flags)
+static enum hello_fault envelope_read(
+	uint8_t type, const uint8_t *data, size_t bytes, uint8_t channel, uint16_t flags)
 {
-	Sw__Hello *message;
-
 	if (!bytes)
 		return HELLO_FAULT_EMPTY;
-	if (data[0] != SW_MSG_HELLO)
+	if (data[0] != type)
 		return HELLO_FAULT_TYPE;
 	if (channel != SW_CHANNEL_SESSION || !(flags & MSG_SEND_RELIABLE))
 		return HELLO_FAULT_CHANNEL;
-	if (bytes > HELLO_BYTES_MAX)
-		return HELLO_FAULT_OVERSIZE;
+	return bytes > HELLO_BYTES_MAX ? HELLO_FAULT_OVERSIZE : HELLO_FAULT_NONE;
+}
+
+enum hello_fault hello_read(struct hello *hello, struct pb_arena *arena, const uint8_t *data,
+	size_t bytes, uint8_t channel, uint16_t flags)
+{
+	enum hello_fault fault = envelope_read(SW_MSG_HELLO, data, bytes, channel, flags);
+	Sw__Hello *message;
+
+	if (fault != HELLO_FAULT_NONE)
+		return fault;
 	message = sw__hello__unpack(pb_arena_init(arena), bytes - 1, data + 1);
 	if (!message)
 		return HELLO_FAULT_MALFORMED;
@@ -28,12 +35,28 @@ enum hello_fault hello_read(struct hello *hello, struct pb_arena *arena, const u
 		.pass = message->pass.data,
 		.place_bytes = (uint32_t)message->place.len,
 		.place = message->place.data,
-		.solved = message->solution != NULL};
+		.solved = message->solution != NULL,
+		.redirects = message->redirects};
 	if (hello->solved) {
 		hello->challenge_bytes = (uint32_t)message->solution->challenge.len;
 		hello->challenge = message->solution->challenge.data;
 		hello->number = message->solution->number;
 	}
+	return HELLO_FAULT_NONE;
+}
+
+enum hello_fault redirect_failed_read(uint32_t *reason, struct pb_arena *arena, const uint8_t *data,
+	size_t bytes, uint8_t channel, uint16_t flags)
+{
+	enum hello_fault fault = envelope_read(SW_MSG_REDIRECT_FAILED, data, bytes, channel, flags);
+	Sw__RedirectFailed *message;
+
+	if (fault != HELLO_FAULT_NONE)
+		return fault;
+	message = sw__redirect_failed__unpack(pb_arena_init(arena), bytes - 1, data + 1);
+	if (!message)
+		return HELLO_FAULT_MALFORMED;
+	*reason = message->reason;
 	return HELLO_FAULT_NONE;
 }
 

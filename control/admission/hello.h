@@ -25,7 +25,8 @@
 	X(CHANNEL, "wrong_channel", "not on channel 0, reliable")                                  \
 	X(OVERSIZE, "oversize", "longer than a Hello can be")                                      \
 	X(MALFORMED, "malformed", "not the protobuf of its type")                                  \
-	X(UNEXPECTED, "unexpected", "a second Hello")
+	X(UNEXPECTED, "unexpected",                                                                \
+		"a second Hello, or a RedirectFailed where there was no Redirect")
 
 #define HELLO_FAULT_ENUM(id, name, help) HELLO_FAULT_##id,
 enum hello_fault { HELLO_FAULTS(HELLO_FAULT_ENUM) HELLO_FAULT_COUNT };
@@ -33,7 +34,8 @@ enum hello_fault { HELLO_FAULTS(HELLO_FAULT_ENUM) HELLO_FAULT_COUNT };
 struct hello {
 	uint32_t protocol_version;
 	uint32_t ticket_bytes, pass_bytes, place_bytes, challenge_bytes;
-	bool solved; /* a solution is there: challenge, and the number for it */
+	bool solved;    /* a solution is there: challenge, and the number for it */
+	bool redirects; /* it follows a Redirect */
 	uint64_t number;
 	/* In the message that was read. */
 	const uint8_t *ticket, *pass, *place, *challenge;
@@ -42,6 +44,10 @@ struct hello {
 /* data: one message, its type byte first, as it came on channel with flags (MSG_SEND_*). arena:
  * what hello points into. */
 enum hello_fault hello_read(struct hello *hello, struct pb_arena *arena, const uint8_t *data,
+	size_t bytes, uint8_t channel, uint16_t flags);
+
+/* The same for a RedirectFailed: *reason is the other node's, 0: it did not answer. */
+enum hello_fault redirect_failed_read(uint32_t *reason, struct pb_arena *arena, const uint8_t *data,
 	size_t bytes, uint8_t channel, uint16_t flags);
 
 /* Each writes the type byte and the protobuf, and returns the bytes. */

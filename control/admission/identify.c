@@ -77,8 +77,17 @@ void adm_pass_spend(struct adm *adm, const struct session *session)
 	adm->ops.spend(adm->ops.ctx, nonce, pass_lifetime_s(adm) + TICKET_SKEW_S);
 }
 
-/* Returns PASS_FAULT_NONE when the session is who the pass says. It may come again with it, or be sent
- * here by another node. */
+static void place_put(struct session *session, const struct pass *pass)
+{
+	session->place_character = pass->character_id;
+	session->place_account = pass->account_id;
+	session->place_lane = pass->lane;
+	session->place_seq = pass->seq;
+	session->place_epoch = 0;
+}
+
+/* Returns PASS_FAULT_NONE when the session is who the pass says. It may come again with it, or be
+ * sent here by another node. */
 static enum pass_fault pass_take(
 	struct adm *adm, struct session *session, const struct hello *hello, uint64_t wall_s)
 {
@@ -95,8 +104,8 @@ static enum pass_fault pass_take(
 		return fault;
 	if (!handover && !pass.generation) /* would be older than any login */
 		return PASS_FAULT_LAYOUT;
-	if (handover)
-		adm_count(adm, ADM_C_MOVED_HERE);
+	if (handover && pass.seq && (pass.lane < GATE_LANE_OPERATOR || pass.lane > GATE_LANE_COUNT))
+		return PASS_FAULT_LAYOUT;
 	session->ticket = (struct ticket){.account_id = pass.account_id,
 		.character_id = pass.character_id,
 		.expires_unix_s = pass.expires_unix_s,
@@ -105,6 +114,10 @@ static enum pass_fault pass_take(
 	memcpy(session->ticket.name, pass.name, sizeof(session->ticket.name));
 	session->returned = true;
 	session->epoch_max = pass.generation;
+	if (handover) {
+		session->sent_here = true;
+		place_put(session, &pass);
+	}
 	return PASS_FAULT_NONE;
 }
 
@@ -128,10 +141,7 @@ static void place_take(
 		adm_count(adm, ADM_C_PASS(fault));
 		return;
 	}
-	session->place_character = pass.character_id;
-	session->place_account = pass.account_id;
-	session->place_lane = pass.lane;
-	session->place_seq = pass.seq;
+	place_put(session, &pass);
 	session->place_epoch = pass.generation;
 }
 
@@ -161,36 +171,6 @@ size_t adm_place_pass(struct adm *adm, struct session *session,
 	memcpy(pass.name, session->name, sizeof(pass.name));
 	memcpy(pass.node, adm->config->node.name, sizeof(pass.node));
 	return pass_seal(out, &pass, &adm->secrets.pass_keys);
-}
-
-bool adm_move(struct adm *adm, uint64_t handle, const char *node, const char *address,
-	uint64_t now_ns)
-{
-	struct session *session = session_by_handle(&adm->table, handle);
-	struct pass pass = {.purpose = PASS_HANDOVER,
-		.expires_unix_s = adm->wall_s + ADM_HANDOVER_S};
-	uint8_t sealed[PASS_BYTES_MAX], data[REPLY_BYTES_MAX];
-	size_t bytes;
-
-	if (!session || session->state != SESSION_QUEUED || strlen(node) >= sizeof(pass.node) ||
-		strlen(address) >= CONFIG_ADDRESS_BYTES)
-		return false;
-	pass.realm_id = session->ticket.realm_id;
-	pass.account_id = session->ticket.account_id;
-	pass.character_id = session->ticket.character_id;
-	pass.generation = session->epoch_max; /* it is no newer there than here */
-	memcpy(pass.name, session->name, sizeof(pass.name));
-	strcpy(pass.node, node);
-	pass_handover_nonce(pass.nonce, adm->secrets.challenge_key, adm->handovers++);
-	bytes = pass_seal(sealed, &pass, &adm->secrets.pass_keys);
-	adm_count(adm, ADM_C_MOVED);
-	adm_send_bytes(adm, session->peer, data, reply_redirect(data, address, sealed, bytes));
-	/* The queue knows, and has its place there: it is not told that the session is gone. The
-	 * client goes by itself. */
-	session_move(&adm->table, session, SESSION_ENDED, now_ns);
-	adm_end(adm, session, SW_REASON_NONE, now_ns);
-	adm_gauges(adm);
-	return true;
 }
 
 /* ---- the proof of work ---- */
@@ -296,6 +276,7 @@ void adm_identify(struct adm *adm, struct session *session, const struct hello *
 		adm_refuse(adm, session, ADM_C_REFUSED_VERSION, 0, now_ns);
 		return;
 	}
+	session->stays = !hello->redirects;
 	if (hello->place_bytes)
 		place_take(adm, session, hello, wall_s);
 	if (hello->pass_bytes) {

@@ -196,18 +196,19 @@ static void test_takeover(void **state)
 
 	/* Now the second one is newer than the pass, before and after its epoch is known. */
 	come_with_pass(peer_of(3), pass, bytes);
-	expect_refused(peer_of(3), SW_REASON_PASS_REFUSED, false);
+	expect_refused(peer_of(3), SW_REASON_TRY_LATER, true);
+	assert_int_equal(counted(ADM_C_REFUSED_PASS_BUSY), 1);
 	loaded_epoch(second, 6);
 	shard_says(0, MSG_PLAYER_JOINED, second, 9);
 	come_with_pass(peer_of(4), pass, bytes);
 	expect_refused(peer_of(4), SW_REASON_PASS_REFUSED, false);
-	assert_int_equal(counted(ADM_C_REFUSED_PASS_STALE), 2);
+	assert_int_equal(counted(ADM_C_REFUSED_PASS_STALE), 1);
 	gone(peer_of(3));
 	gone(peer_of(4));
 	assert_false(was_refused(peer_of(2)));
 
-	/* A login with a ticket waits for the second one to leave: a pass of that comes too late;
-	 * also if its use was claimed before. */
+	/* A login with a ticket waits for the second one to leave: a pass of that has to wait for what
+	 * comes of it; also if its use was claimed before: that is given back. */
 	assert_true(pass_of(peer_of(2), pass, &bytes));
 	come_with_pass(peer_of(5), pass, bytes);
 	third = last('c', 0)->session;
@@ -215,8 +216,9 @@ static void test_takeover(void **state)
 	hello(peer_of(6), 11, 22);
 	claimed(last('c', 0)->session, ADM_CLAIM_OURS);
 	claimed(third, ADM_CLAIM_OURS);
-	expect_refused(peer_of(5), SW_REASON_PASS_REFUSED, false);
-	assert_int_equal(counted(ADM_C_REFUSED_PASS_STALE), 3);
+	expect_refused(peer_of(5), SW_REASON_TRY_LATER, true);
+	assert_int_equal(counted(ADM_C_REFUSED_PASS_BUSY), 2);
+	assert_true(last('r', 0)->session == third);
 	gone(peer_of(1));
 	gone(peer_of(5));
 	gone(peer_of(6));

@@ -22,7 +22,8 @@ static const char *state_name(enum session_state state)
 static struct session *find(struct adm *adm, uint64_t id, const char *name)
 {
 	static const enum session_state states[] = {SESSION_IN, SESSION_JOINING, SESSION_LEAVING,
-		SESSION_PLACING, SESSION_LOADING, SESSION_SEEKING, SESSION_WAITING, SESSION_QUEUED};
+		SESSION_PLACING, SESSION_LOADING, SESSION_SEEKING, SESSION_WAITING, SESSION_QUEUED,
+		SESSION_SENT};
 	struct session *session;
 
 	for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++)
@@ -80,6 +81,7 @@ bool adm_kick(struct adm *adm, uint64_t session_handle_of, uint64_t now_ns)
 		return false;
 	switch (session->state) {
 	case SESSION_QUEUED:
+	case SESSION_SENT:
 	case SESSION_WAITING:
 	case SESSION_SEEKING:
 	case SESSION_LOADING:

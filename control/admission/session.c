@@ -43,7 +43,7 @@ bool session_table_init(struct session_table *table, uint32_t max)
 	for (int i = 0; i < SESSION_STATE_COUNT; i++)
 		table->lists[i] = (struct session_list){SESSION_NONE, SESSION_NONE, 0};
 	if (!table->sessions || !map64_init(&table->by_peer, max) ||
-		!map64_init(&table->by_character, max)) {
+		!map64_init(&table->by_character, max) || !map64_init(&table->by_claim, max)) {
 		session_table_fini(table);
 		return false;
 	}
@@ -60,6 +60,7 @@ void session_table_fini(struct session_table *table)
 	free(table->sessions);
 	map64_fini(&table->by_peer);
 	map64_fini(&table->by_character);
+	map64_fini(&table->by_claim);
 }
 
 struct session *session_new(struct session_table *table, uint64_t peer, uint64_t now_ns)
@@ -93,7 +94,7 @@ struct session *session_new(struct session_table *table, uint64_t peer, uint64_t
 void session_free(struct session_table *table, struct session *session)
 {
 	CHECK(session->state != SESSION_FREE);
-	CHECK(!session->holder && session->waiter == SESSION_NONE);
+	CHECK(!session->holder && !session->claimed && session->waiter == SESSION_NONE);
 	map64_remove(&table->by_peer, session->peer);
 	list_remove(table, session);
 	session->state = SESSION_FREE;

@@ -23,6 +23,7 @@
 	X(VERIFYING, "verifying", "the ticket's signature is verified")                            \
 	X(CLAIMING, "claiming", "Redis says whether the ticket was used")                          \
 	X(QUEUED, "queued", "the cluster's queue lets it in")                                      \
+	X(SENT, "sent", "it is at the other node where it was let in, or back")                    \
 	X(WAITING, "waiting", "the character's older session has left")                            \
 	X(SEEKING, "seeking", "no other node has the character")                                   \
 	X(LOADING, "loading", "the world has loaded the character")                                \
@@ -45,6 +46,10 @@ struct session {
 	bool place;      /* counts under admission.players_max */
 	bool claimed;    /* its ticket, or pass, is used up in Redis */
 	bool returned;   /* it came with a pass: ticket is filled from that, and has no issue */
+	bool sent_here;  /* by another node, with its place: a HANDOVER pass */
+	bool was_sent;   /* to another node; it may be back */
+	bool stays;      /* its client follows no Redirect */
+	bool superseded; /* another connection has its pass, and is to have its place */
 	bool challenged; /* it was asked for work */
 	bool holder;     /* the one session of its character: SEEKING to LEAVING */
 	uint8_t strikes; /* messages that no honest client sends */
@@ -53,6 +58,7 @@ struct session {
 	bool present;        /* its presence has been said */
 	bool reserved;       /* its character is, in Redis */
 	bool elsewhere;      /* in SEEKING: another node has it */
+	bool forced;         /* ... and was asked for in any case */
 	uint64_t seek_ns;    /* in SEEKING: when to ask again; UINT64_MAX: an answer is due */
 	uint32_t instance;   /* that the player is on or sent to; INSTANCE_NONE */
 	uint32_t shard;      /* of it */
@@ -63,7 +69,8 @@ struct session {
 	uint32_t end_reason; /* sw_disconnect_reason, for LEAVING and ENDED */
 	uint32_t verify; /* VERIFYING: where its ticket waits; VERIFY_NONE: it is being verified */
 	uint64_t epoch;  /* 0 until it is loaded */
-	uint64_t epoch_max; /* returned: the one that its pass was given under */
+	uint64_t epoch_max; /* returned: the one that its pass was given under, if it was */
+	uint64_t claimer;   /* claimed: the session that Redis has it for */
 	uint64_t pass_ns;   /* when it was given its newest pass */
 	uint64_t place_character, place_account; /* whose place it has shown; 0: none */
 	uint64_t place_seq, place_epoch;         /* of it; then of the last that it was given */
@@ -84,6 +91,7 @@ struct session_table {
 	struct session_list lists[SESSION_STATE_COUNT];
 	struct map64 by_peer;      /* peer handle */
 	struct map64 by_character; /* holders */
+	struct map64 by_claim;     /* claimed: the first half of the nonce */
 };
 
 bool session_table_init(struct session_table *table, uint32_t max);

@@ -92,8 +92,8 @@ static void seek(struct adm *adm, struct session *session, uint64_t now_ns)
 	if (adm->ops.seek(adm->ops.ctx, session_handle(session), session->ticket.character_id,
 		    session->epoch_max, in_any_case))
 		adm_refuse(adm, session, ADM_C_REFUSED_REDIS_AWAY, 0, now_ns);
-	else if (in_any_case)
-		adm_count(adm, ADM_C_FORCED);
+	else
+		session->forced = in_any_case;
 }
 
 void adm_load(struct adm *adm, struct session *session, uint64_t now_ns)
@@ -131,6 +131,8 @@ bool adm_sought(struct adm *adm, uint64_t handle, enum adm_sought said, uint64_t
 	}
 	if (said == ADM_SOUGHT_OURS) {
 		session->reserved = true;
+		if (session->forced)
+			adm_count(adm, ADM_C_FORCED);
 		send_load(adm, session, now_ns);
 	} else if (said == ADM_SOUGHT_NEWER) {
 		adm_refuse(adm, session, ADM_C_REFUSED_PASS_STALE, 0, now_ns);
@@ -209,13 +211,50 @@ static void waiter_drop(struct adm *adm, struct session *session)
 	session->waits_for = SESSION_NONE;
 }
 
+/* Nonces are drawn at random, or hashes: half of one is a name. */
+static uint64_t claim_name(const struct session *session)
+{
+	uint64_t name;
+
+	memcpy(&name, session->ticket.nonce, sizeof(name));
+	return name ? name : 1;
+}
+
+void adm_claim_take(struct adm *adm, struct session *session, uint64_t claimer)
+{
+	session->claimed = true;
+	session->claimer = claimer;
+	CHECK(map64_put(&adm->table.by_claim, claim_name(session), session->index));
+}
+
+void adm_claim_done(struct adm *adm, struct session *session)
+{
+	if (session->claimed &&
+		map64_get(&adm->table.by_claim, claim_name(session)) == session->index)
+		map64_remove(&adm->table.by_claim, claim_name(session));
+	session->claimed = false;
+}
+
+struct session *adm_claimer(struct adm *adm, const struct session *session)
+{
+	struct session *other =
+		session_at(&adm->table, map64_get(&adm->table.by_claim, claim_name(session)));
+
+	return other && other->ticket.character_id == session->ticket.character_id &&
+			       other->ticket.account_id == session->ticket.account_id &&
+			       !memcmp(other->ticket.nonce, session->ticket.nonce,
+				       TICKET_NONCE_BYTES)
+		       ? other
+		       : NULL;
+}
+
 void adm_release(struct adm *adm, struct session *session)
 {
 	if (!session->claimed)
 		return;
-	session->claimed = false;
+	adm_claim_done(adm, session);
 	adm_count(adm, ADM_C_RELEASES);
-	adm->ops.release(adm->ops.ctx, session_handle(session), session->ticket.nonce);
+	adm->ops.release(adm->ops.ctx, session->claimer, session->ticket.nonce);
 }
 
 /* ---- how a session ends ---- */
@@ -233,9 +272,10 @@ void adm_end(struct adm *adm, struct session *session, uint32_t reason, uint64_t
 {
 	adm_identify_drop(adm, session);
 	/* Who has gone, or is sent away by a stop, may come back to its place. */
-	if (session->state == SESSION_QUEUED)
-		adm->ops.unqueue(
-			adm->ops.ctx, session_handle(session), session->peer_gone || adm->stopping);
+	if (session->state == SESSION_QUEUED || session->state == SESSION_SENT)
+		adm->ops.unqueue(adm->ops.ctx, session_handle(session),
+			session->peer_gone || adm->stopping || session->superseded);
+	adm_claim_done(adm, session);
 	waiter_drop(adm, session);
 	adm_journey_end(adm, session);
 	adm_instance_leave(adm, session);

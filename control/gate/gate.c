@@ -43,7 +43,7 @@ int gate_wait(struct gate *gate, const struct gate_newcomer *newcomer, uint64_t 
 	struct entry *entry = &gate->entries[index];
 
 	CHECK(index < gate->sessions && entry->state == ENTRY_FREE);
-	if (gate->count >= gate->most) {
+	if (gate->count >= gate->most && !newcomer->sent) { /* that has a place here already */
 		gate_add(gate, GATE_C_FULL, 1);
 		return -ENOSPC;
 	}
@@ -52,12 +52,13 @@ int gate_wait(struct gate *gate, const struct gate_newcomer *newcomer, uint64_t 
 		.realm_id = newcomer->realm_id,
 		.lane = (uint8_t)newcomer->lane,
 		.seat = newcomer->seat,
+		.stays = newcomer->stays,
 		.told_ns = now_ns};
 	gate_list_add(gate, &gate->tell, LINK_TELL, index, false);
 	/* A place that Redis gave in this life of its data, it still knows, or knows the end of. */
-	if (newcomer->seq && newcomer->epoch != gate->epoch) {
+	if (newcomer->seq && (newcomer->sent || newcomer->epoch != gate->epoch)) {
 		entry->seq = newcomer->seq;
-		entry->shown = true;
+		entry->shown = !newcomer->sent;
 		entry->lane = (uint8_t)newcomer->place_lane;
 		gate_entry_move(gate, entry, ENTRY_RESTORE, false);
 	} else {
@@ -80,6 +81,25 @@ void gate_leave(struct gate *gate, uint64_t session, bool away)
 	if (entry->state != ENTRY_NEW || entry->again)
 		gate_say_of(gate, away ? GATE_WORD_AWAY : GATE_WORD_GONE, entry);
 	gate_entry_free(gate, entry);
+}
+
+void gate_entry_back(struct gate *gate, struct entry *entry)
+{
+	gate_add(gate, GATE_C_CAME_BACK, 1);
+	entry->back = true;
+	entry->there = false;
+	entry->told_state = 0; /* it is told anew */
+	if (++entry->moves >= GATE_MOVES_MAX)
+		entry->stays = true;
+	gate_entry_move(gate, entry, entry->seq ? ENTRY_RESTORE : ENTRY_NEW, false);
+}
+
+void gate_back(struct gate *gate, uint64_t session)
+{
+	struct entry *entry = gate_entry_of(gate, session);
+
+	if (entry && entry->state == ENTRY_SENT)
+		gate_entry_back(gate, entry);
 }
 
 void gate_left(struct gate *gate, uint32_t realm_id, uint64_t character_id)
@@ -130,7 +150,8 @@ struct gate *gate_new(const struct sw_config *config, uint32_t sessions, const s
 	gate->ops = *ops;
 	gate->sessions = sessions;
 	gate->most = most(config, sessions);
-	gate->fresh = gate->restore = gate->tell = gate->beat = (struct list){GATE_NONE, GATE_NONE};
+	gate->fresh = gate->restore = gate->sent = gate->tell = gate->beat =
+		(struct list){GATE_NONE, GATE_NONE};
 	gate->away = true;
 	gate->order.state = GATE_OPEN;
 	gate->set =

@@ -11,6 +11,10 @@
  *   gate_wait -> a turn says it -> told (position, wait) ... -> admit, or move to another node
  *        gate_leave at any time: gone for good, or away and expected back within the grace
  *
+ * Whoever is to move is kept here, beside the place that is reserved there, for as long as that is
+ * (admission.lease): gate_back, or that nobody was heard of there, and it waits again where it
+ * stood. When the other node has heard of it, it ends here.
+ *
  * A turn that is lost changes nothing here: what it said is said again, and the script takes what
  * is said twice for said once. Whoever Redis does not know any more (it was emptied, or lost its
  * last writes) is said again with the place that it had, before anybody is let in. While Redis is
@@ -56,6 +60,7 @@ const char *gate_state_name(enum gate_state state);
 #define GATE_WORDS_MAX   512u  /* of one kind in a turn: what bounds a turn's cost in Redis */
 #define GATE_BEATS_MAX   256u
 #define GATE_TEXT_BYTES  256u  /* an operator's reason */
+#define GATE_MOVES_MAX   3u    /* who came back so often, stays */
 #define GATE_PENDING_MAX 8192u /* words that wait for a turn; a power of two */
 
 /* X(id, name, kind, help) */
@@ -73,7 +78,8 @@ const char *gate_state_name(enum gate_state state);
 	X(ERROR_MAX, "population_error_max", COUNTER_GAUGE, "the largest of those since the start")\
 	X(NEWCOMERS, "newcomers", COUNTER_SUM, "sessions that came to wait")                       \
 	X(ADMITTED, "admitted", COUNTER_SUM, "sessions that were let in here and took a place")    \
-	X(MOVED, "moved", COUNTER_SUM, "sessions that were let in at another node")                \
+	X(MOVED, "moved", COUNTER_SUM, "sessions that were let in at another node, and sent there") \
+	X(CAME_BACK, "came_back", COUNTER_SUM, "sessions that were sent to another node, did not get in there, and got their place here back") \
 	X(PUT_BACK, "put_back", COUNTER_SUM, "sessions that were let in, found no place here after all, and got theirs in the queue back") \
 	X(REPLACED, "replaced", COUNTER_SUM, "sessions whose place another session of their character has taken over") \
 	X(AWAY, "away", COUNTER_SUM, "sessions that disconnected while they waited: their place is kept for the grace") \
@@ -86,7 +92,7 @@ const char *gate_state_name(enum gate_state state);
 	X(LET_IN, "let_in", COUNTER_SUM, "players that this node's turns let in, for any node")    \
 	X(PLACES_EXPIRED, "places_expired", COUNTER_SUM, "abandoned places that this node's turns removed") \
 	X(LEASES_EXPIRED, "leases_expired", COUNTER_SUM, "reserved places that nobody took, removed by this node's turns") \
-	X(SET_ASIDE, "set_aside", COUNTER_SUM, "places at the head whose client was not there, passed over by this node's turns") \
+	X(SET_ASIDE, "set_aside", COUNTER_SUM, "places at the head whose client was not there, or whose own node was full while others were not, passed over by this node's turns") \
 	X(EPOCHS, "epochs", COUNTER_SUM, "times the data in Redis began anew, the first one included") \
 	X(WORDS_LOST, "words_lost", COUNTER_SUM, "what could not wait for a turn: places that run out by themselves") \
 	X(ERRORS, "errors", COUNTER_SUM, "turns that Redis answered with an error, or with what cannot be")
@@ -98,10 +104,19 @@ struct gate_newcomer {
 	uint64_t session, character_id;
 	uint32_t realm_id;
 	enum gate_lane lane;
-	bool seat; /* its older session has a place here: it needs no room */
+	bool seat;  /* its older session has a place here: it needs no room */
+	bool stays; /* its client follows no redirect */
+	bool sent;  /* here by another node, with its place (a HANDOVER pass), which counts */
 	/* A place that it shows (a PLACE pass); seq 0: none. Counts if Redis has lost that one. */
 	uint64_t seq, epoch;
 	enum gate_lane place_lane;
+};
+
+/* Where one is let in, if not here. */
+struct gate_move {
+	const char *node, *address; /* ip:port for clients */
+	enum gate_lane lane;        /* its place, to be shown there; seq 0: it never knew it */
+	uint64_t seq;
 };
 
 /* How a session stands. */
@@ -120,12 +135,12 @@ struct gate_ops {
 	void (*tell)(void *ctx, uint64_t session, const struct gate_standing *standing);
 	/* It is let in here. False: there is no place for it after all. */
 	bool (*admit)(void *ctx, uint64_t session, uint64_t now_ns);
-	/* It is let in at another node, which keeps a place for it; address: ip:port for clients.
-	 * False: it cannot be sent there; it waits on. NULL: no client of this node is sent to
-	 * another one. */
-	bool (*move)(void *ctx, uint64_t session, const char *node, const char *address,
-		uint64_t now_ns);
-	/* Another session of its character has its place. */
+	/* It is let in at another node, which keeps a place for it. False: it cannot be sent there;
+	 * it waits on. NULL: no client of this node is sent to another one. */
+	bool (*move)(void *ctx, uint64_t session, const struct gate_move *to, uint64_t now_ns);
+	/* It has not got there in time, and waits here again. */
+	void (*back)(void *ctx, uint64_t session, uint64_t now_ns);
+	/* Another session of its character has its place, such as the one at the other node. */
 	void (*replaced)(void *ctx, uint64_t session, uint64_t now_ns);
 };
 
@@ -153,6 +168,7 @@ struct gate_word {
 	uint32_t realm_id;
 	uint8_t lane;
 	bool seat, again, shown; /* shown: the seq is a client's word, if a sealed one */
+	bool stays, back;        /* back: it was sent to another node */
 };
 
 struct gate_turn {
@@ -225,6 +241,9 @@ int gate_wait(struct gate *gate, const struct gate_newcomer *newcomer, uint64_t 
 /* It waits no more. away: it may come back, and its place is kept for the grace. Nothing happens
  * where it does not wait. */
 void gate_leave(struct gate *gate, uint64_t session, bool away);
+/* Its client could not get in where it was sent: it waits again, where it stood. Nothing happens
+ * where it was not sent, or is back. */
+void gate_back(struct gate *gate, uint64_t session);
 /* A character has left the game: for the grace it is one that returns. */
 void gate_left(struct gate *gate, uint32_t realm_id, uint64_t character_id);
 

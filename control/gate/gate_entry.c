@@ -60,6 +60,8 @@ static void entry_unlink(struct gate *gate, struct entry *entry)
 		gate_list_remove(gate, &gate->fresh, LINK_STATE, gate_index_of(gate, entry));
 	else if (entry->state == ENTRY_RESTORE)
 		gate_list_remove(gate, &gate->restore, LINK_STATE, gate_index_of(gate, entry));
+	else if (entry->state == ENTRY_SENT)
+		gate_list_remove(gate, &gate->sent, LINK_STATE, gate_index_of(gate, entry));
 	else if (entry->state == ENTRY_WAITING)
 		gate_list_remove(gate, &gate->beat, LINK_BEAT, gate_index_of(gate, entry));
 }
@@ -74,6 +76,8 @@ void gate_entry_move(struct gate *gate, struct entry *entry, enum entry_state st
 		gate_list_add(gate, &gate->fresh, LINK_STATE, index, front);
 	else if (state == ENTRY_RESTORE)
 		gate_list_add(gate, &gate->restore, LINK_STATE, index, front);
+	else if (state == ENTRY_SENT)
+		gate_list_add(gate, &gate->sent, LINK_STATE, index, front);
 	else if (state == ENTRY_WAITING)
 		gate_list_add(gate, &gate->beat, LINK_BEAT, index, front);
 }

@@ -29,18 +29,19 @@ static void move(
 	struct gate *gate, struct entry *entry, const struct gate_call *call, uint64_t now_ns)
 {
 	const struct entry was = *entry;
+	const struct gate_move to = {call->node, call->address, (enum gate_lane)was.lane, was.seq};
+	bool good = gate->ops.move && !was.stays &&
+		    gate->ops.move(gate->ops.ctx, was.session, &to, now_ns);
 
-	if (gate->ops.move &&
-		gate->ops.move(gate->ops.ctx, was.session, call->node, call->address, now_ns)) {
-		gate_add(gate, GATE_C_MOVED, 1);
-		entry = gate_entry_of(gate, was.session);
-		if (entry)
-			gate_entry_free(gate, entry);
-		return;
-	}
 	entry = gate_entry_of(gate, was.session);
+	gate_add(gate, GATE_C_MOVED, good);
 	if (!entry)
 		return;
+	if (good) {
+		entry->beat_ns = now_ns;
+		gate_entry_move(gate, entry, ENTRY_SENT, false);
+		return;
+	}
 	gate_say_of(gate, GATE_WORD_BACK, &was);
 	gate_add(gate, GATE_C_PUT_BACK, 1);
 	if (entry->state != ENTRY_WAITING)
@@ -89,7 +90,7 @@ static void hear_news(struct gate *gate, const struct gate_answer *answer, uint6
 
 		if (!entry || entry->state != ENTRY_ASKED)
 			continue;
-		if (said->verdict == GATE_PLACE) {
+		if (said->seq) {
 			entry->lane = (uint8_t)said->lane;
 			entry->seq = said->seq;
 			entry->shown = false;
@@ -132,7 +133,11 @@ static void hear_calls(struct gate *gate, const struct gate_answer *answer, uint
 
 		if (!entry || entry->state == ENTRY_ASKED)
 			continue; /* gone: what it said when it went ends its lease */
-		if (call->verdict == GATE_ADMIT)
+		if (entry->state == ENTRY_SENT)
+			entry->there |= call->verdict == GATE_REPLACED;
+		else if (entry->back && call->verdict == GATE_REPLACED)
+			; /* by the one where it was sent: it takes that one's place */
+		else if (call->verdict == GATE_ADMIT)
 			admit(gate, entry, now_ns);
 		else if (call->verdict == GATE_MOVE)
 			move(gate, entry, call, now_ns);
@@ -206,7 +211,9 @@ void gate_turn_heard(struct gate *gate, const struct gate_answer *answer, uint64
 	for (uint32_t i = 0; i < gate->turn.counts[GATE_WORD_NEW]; i++) {
 		struct entry *entry = gate_entry_of(gate, news[i].session);
 
-		if (entry && entry->state == ENTRY_WAITING)
-			gate_tell(gate, entry, now_ns);
+		if (!entry || entry->state != ENTRY_WAITING)
+			continue;
+		entry->back = false;
+		gate_tell(gate, entry, now_ns);
 	}
 }

@@ -9,11 +9,11 @@
 #define GATE_NONE UINT32_MAX
 
 /* NEW has no place in the queue, RESTORE has one that Redis may not know; ASKED: a turn under way
- * says it; WAITING: it stands in the queue. */
-enum entry_state { ENTRY_FREE, ENTRY_NEW, ENTRY_RESTORE, ENTRY_ASKED, ENTRY_WAITING };
+ * says it; WAITING: it stands in the queue; SENT: to another node. */
+enum entry_state { ENTRY_FREE, ENTRY_NEW, ENTRY_RESTORE, ENTRY_ASKED, ENTRY_WAITING, ENTRY_SENT };
 
-/* What an entry is linked into: the list of its state (NEW, RESTORE), who is to be told next, and
- * of WAITING, whose beat is oldest. */
+/* What an entry is linked into: the list of its state (NEW, RESTORE, SENT), who is to be told next,
+ * and of WAITING, whose beat is oldest. */
 enum link_kind { LINK_STATE, LINK_TELL, LINK_BEAT, LINK_KINDS };
 
 struct link {
@@ -22,12 +22,14 @@ struct link {
 
 struct entry {
 	uint64_t session, character_id;
-	uint64_t seq; /* 0: none */
-	uint64_t told_ns, beat_ns;
+	uint64_t seq;              /* 0: none */
+	uint64_t told_ns, beat_ns; /* beat_ns: SENT: since then */
 	uint32_t realm_id;
 	uint32_t told_position, told_wait_ms;
 	uint8_t state, lane, told_state;
 	bool seat, again, shown; /* again: a turn that was lost may have said it */
+	bool stays, back, there; /* there: it was heard of where it was sent */
+	uint8_t moves;           /* that came to nothing */
 	struct link links[LINK_KINDS];
 };
 _Static_assert(sizeof(struct entry) <= 112, "as gate.h says");
@@ -41,7 +43,7 @@ struct gate {
 	struct gate_ops ops;
 	struct entry *entries; /* [sessions]: by the session's index */
 	uint32_t sessions, count, most;
-	struct list fresh, restore, tell, beat;
+	struct list fresh, restore, sent, tell, beat;
 
 	struct gate_word pending[GATE_PENDING_MAX]; /* a ring of what is to be said once */
 	uint32_t pending_first, pending_count, pending_taken;
@@ -77,6 +79,9 @@ uint32_t gate_index_of(const struct gate *gate, const struct entry *entry);
 /* front: of its new list. */
 void gate_entry_move(struct gate *gate, struct entry *entry, enum entry_state state, bool front);
 void gate_entry_free(struct gate *gate, struct entry *entry);
+
+/* gate.c. It was sent to another node, and waits here again. */
+void gate_entry_back(struct gate *gate, struct entry *entry);
 
 /* gate_turn.c. What a turn, one of the next, says once. */
 void gate_say(struct gate *gate, enum gate_word_kind kind, const struct gate_word *word);

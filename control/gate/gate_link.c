@@ -165,8 +165,9 @@ static void args_words(struct gate_link *l, const struct gate_turn *turn)
 				continue;
 			arg_number(l, word->lane);
 			arg_number(l, word->seq);
-			arg_format(l, "-%s%s%s", word->seat ? "s" : "", word->again ? "r" : "",
-				word->shown ? "p" : "");
+			arg_format(l, "-%s%s%s%s%s", word->seat ? "s" : "", word->again ? "r" : "",
+				word->shown ? "p" : "", word->stays ? "t" : "",
+				word->back ? "h" : "");
 		}
 }
 
@@ -255,8 +256,8 @@ static bool lists_read(struct gate_link *l, const redisReply *reply)
 		said->lane = (uint32_t)number_at(news, i + 1);
 		said->seq = number_at(news, i + 2);
 		if (!verdict_read(text_at(news, i), &said->verdict) ||
-			(said->verdict == GATE_PLACE &&
-				(!said->seq || !said->lane || said->lane > GATE_LANE_COUNT)))
+			(said->verdict == GATE_PLACE && !said->seq) ||
+			(said->seq && (!said->lane || said->lane > GATE_LANE_COUNT)))
 			return false;
 	}
 	for (size_t i = 0; i + 2 <= beats->elements; i += 2) {

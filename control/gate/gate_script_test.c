@@ -775,6 +775,191 @@ static void test_placement(void **state)
 	freeReplyObject(reply);
 }
 
+static void is_text(const char *wanted, const char *format, const char *who)
+{
+	redisReply *reply = command(format, who);
+
+	assert_int_equal(reply->type, wanted ? REDIS_REPLY_STRING : REDIS_REPLY_NIL);
+	if (wanted)
+		assert_string_equal(reply->str, wanted);
+	freeReplyObject(reply);
+}
+
+static void placed(const redisReply *reply, size_t i, const char *seq)
+{
+	assert_string_equal(text(reply, NEWS, 3 * i), "PLACE");
+	assert_string_equal(text(reply, NEWS, 3 * i + 1), "3");
+	assert_string_equal(text(reply, NEWS, 3 * i + 2), seq);
+}
+
+/* Lets 1 to 3 in at b, where there is room, while they wait at a. */
+static void send_three(void)
+{
+	redisReply *reply;
+
+	begin();
+	turn_only(&b);
+	a.room = 0;
+	b.room = 3;
+	beat(&a, 0, 100, 0);
+	beat(&b, 3, 60, 0);
+	for (int i = 1; i <= 4; i++)
+		come(&a, i, "3", "0", "-");
+	reply = turn(&a);
+	assert_int_equal(number(reply, HEAD, 12), 3);
+	freeReplyObject(reply);
+	is_text("3", "HGET " BASE "leases %s", "b");
+}
+
+/* Whoever is sent to another node and does not get in there stands where it stood, whether its node
+ * says so, or nobody does; its reserved place is no one's any more, and it is let in once. */
+static void test_sent(void **state)
+{
+	redisReply *reply;
+
+	(void)state;
+	send_three();
+	order_at = "5"; /* that 4 does not get what becomes free */
+	order_state = "closed";
+	/* 1 is back at once, and says it goes nowhere any more. */
+	come(&a, 1, "3", "1", "-th");
+	reply = turn(&a);
+	placed(reply, 0, "1");
+	assert_int_equal(number(reply, HEAD, 11), 2);
+	freeReplyObject(reply);
+	is_text("2", "HGET " BASE "leases %s", "b");
+	/* 2 is there: a hears of it, and the lease is its own. */
+	come(&b, 2, "3", "2", "-");
+	reply = turn(&b);
+	assert_string_equal(text(reply, NEWS, 0), "ADMIT");
+	assert_string_equal(text(reply, NEWS, 2), "2");
+	freeReplyObject(reply);
+	reply = turn(&a);
+	must_call(reply, "R", sid(&a, 2));
+	assert_int_equal(number(reply, LANES, 5), 2); /* 1 and 4 */
+	freeReplyObject(reply);
+	/* It goes wrong there, and its client is at a still: the place is at a again. */
+	come(&a, 2, "3", "2", "-h");
+	reply = turn(&a);
+	placed(reply, 0, "2");
+	freeReplyObject(reply);
+	reply = turn(&b);
+	must_call(reply, "R", sid(&b, 2));
+	freeReplyObject(reply);
+	/* 3 says nothing: nobody of it is in the queue, but its place is known. */
+	for (uint64_t end = now + LEASE; now < end; now += SECOND) {
+		turn_only(&a);
+		turn_only(&b);
+	}
+	turn_only(&a);
+	is_text("0", "HGET " BASE "leases %s", "b");
+	is_text("1", "HGET " BASE "p:%s away", member(3));
+	reply = turn(&a);
+	assert_int_equal(number(reply, LANES, 5), 3);
+	freeReplyObject(reply);
+	come(&a, 3, "3", "3", "-th");
+	say(&a, BEAT, member(1), sid(&a, 1));
+	say(&a, BEAT, member(2), sid(&a, 2));
+	say(&a, BEAT, member(4), sid(&a, 4));
+	reply = turn(&a);
+	placed(reply, 0, "3");
+	assert_int_equal(reply->element[BEATS]->elements, 0);
+	freeReplyObject(reply);
+	/* In their order again, once each. */
+	order_at = "6";
+	order_state = "open";
+	a.room = 40;
+	reply = turn(&a);
+	assert_int_equal(reply->element[CALLS]->elements, 4);
+	for (int i = 1; i <= 4; i++) {
+		char words[64];
+
+		snprintf(words, sizeof(words), "A %s", sid(&a, i));
+		assert_string_equal(text(reply, CALLS, (size_t)i - 1), words);
+	}
+	freeReplyObject(reply);
+	/* Too late with the pass, and taken nowhere: its place there is what the pass says. */
+	for (int i = 1; i <= 4; i++)
+		say(&a, TAKEN, member(i), sid(&a, i));
+	turn_only(&a);
+	come(&b, 9, "3", "2", "-");
+	reply = turn(&b);
+	placed(reply, 0, "2");
+	freeReplyObject(reply);
+}
+
+/* One who can be let in at its own node alone, which is full, holds nobody up; when that has room it
+ * is the first. */
+static void test_stays(void **state)
+{
+	redisReply *reply;
+
+	(void)state;
+	begin();
+	turn_only(&b);
+	a.room = 0;
+	b.room = 10;
+	beat(&a, 0, 100, 0);
+	beat(&b, 10, 60, 0);
+	come(&a, 1, "3", "0", "-t");
+	come(&a, 2, "3", "0", "-");
+	come(&a, 3, "3", "0", "-t");
+	come(&a, 4, "3", "0", "-");
+	reply = turn(&a);
+	assert_int_equal(number(reply, HEAD, 12), 2);
+	for (size_t i = 0; i < 2; i++)
+		assert_non_null(strstr(text(reply, CALLS, i), " b 10.0.0.2:7777"));
+	assert_int_equal(number(reply, HEAD, 15), 2);
+	freeReplyObject(reply);
+	/* They wait, and count; they need not be looked at again, and stay where they are when they are
+	 * heard of. */
+	say(&a, BEAT, member(1), sid(&a, 1));
+	say(&a, BEAT, member(3), sid(&a, 3));
+	reply = turn(&a);
+	assert_int_equal(reply->element[BEATS]->elements, 0);
+	assert_int_equal(number(reply, LANES, 5), 2);
+	assert_int_equal(number(reply, HEAD, 15), 0);
+	freeReplyObject(reply);
+	/* One leaves, and comes back: it stands where it stood. */
+	say(&a, AWAY, member(1), sid(&a, 1));
+	turn_only(&a);
+	come(&a, 1, "3", "0", "-t");
+	reply = turn(&a);
+	placed(reply, 0, "1");
+	freeReplyObject(reply);
+	/* Room: before whoever came later. */
+	come(&a, 5, "3", "0", "-t");
+	a.room = 2;
+	now += SECOND;
+	reply = turn(&a);
+	assert_int_equal(number(reply, HEAD, 12), 2);
+	must_call(reply, "A", sid(&a, 1));
+	must_call(reply, "A", sid(&a, 3));
+	freeReplyObject(reply);
+	/* Where no node has any room, the head waits, as ever. */
+	b.room = 0;
+	beat(&b, 0, 100, 0);
+	a.room = 2;
+	reply = turn(&a);
+	assert_int_equal(number(reply, HEAD, 12), 0);
+	assert_int_equal(number(reply, HEAD, 15), 0);
+	freeReplyObject(reply);
+	/* One that is parked goes with its client to the other node, and is let in there. */
+	b.room = 10;
+	beat(&b, 10, 60, 0);
+	turn_only(&a);
+	is_text("2", "HGET " BASE "p:%s aside", member(5));
+	come(&b, 5, "3", "0", "-t");
+	reply = turn(&b);
+	placed(reply, 0, "5");
+	must_call(reply, "A", sid(&b, 5));
+	freeReplyObject(reply);
+	turn_only(&a);
+	reply = command("EXISTS " BASE "full " BASE "w:3:a");
+	assert_int_equal(reply->integer, 0);
+	freeReplyObject(reply);
+}
+
 /* Redis is emptied: nobody is let in until the nodes that are expected have said their places, and
  * then in the old order; newcomers after them. */
 static void test_rebuild(void **state)
@@ -935,6 +1120,8 @@ int main(void)
 		cmocka_unit_test(test_lanes),
 		cmocka_unit_test(test_returning),
 		cmocka_unit_test(test_placement),
+		cmocka_unit_test(test_sent),
+		cmocka_unit_test(test_stays),
 		cmocka_unit_test(test_rebuild),
 		cmocka_unit_test(test_gap),
 	};

@@ -26,7 +26,7 @@ static struct gate_here here = {.room = 100, .places = 0};
 
 /* What the gate did, newest last. */
 static struct {
-	char what; /* t: tell, a: admit, m: move, r: replaced */
+	char what; /* t: tell, a: admit, m: move, b: back, r: replaced */
 	uint64_t session;
 	struct gate_standing standing;
 } did[8192];
@@ -59,14 +59,23 @@ static bool admit(void *ctx, uint64_t session, uint64_t at_ns)
 	return false;
 }
 
-static bool move(void *ctx, uint64_t session, const char *node, const char *address, uint64_t at_ns)
+static bool move(void *ctx, uint64_t session, const struct gate_move *to, uint64_t at_ns)
 {
 	(void)ctx;
 	(void)at_ns;
-	assert_string_equal(node, "node-2");
-	assert_string_equal(address, "10.0.0.2:7777");
+	assert_string_equal(to->node, "node-2");
+	assert_string_equal(to->address, "10.0.0.2:7777");
 	note('m', session);
+	did[did_count - 1].standing.lane = to->lane;
+	did[did_count - 1].standing.seq = to->seq;
 	return admit_says;
+}
+
+static void back(void *ctx, uint64_t session, uint64_t at_ns)
+{
+	(void)ctx;
+	assert_int_equal(at_ns, now_ns);
+	note('b', session);
 }
 
 static void replaced(void *ctx, uint64_t session, uint64_t at_ns)
@@ -83,12 +92,13 @@ static uint64_t session_of(uint32_t n)
 
 static void begin(void)
 {
-	const struct gate_ops ops = {NULL, tell, admit, move, replaced};
+	const struct gate_ops ops = {NULL, tell, admit, move, back, replaced};
 
 	gate_free(gate);
 	memset(&config, 0, sizeof(config));
 	config.admission.players_max = 100;
 	config.admission.grace_s = 40;
+	config.admission.lease_ms = 15000;
 	config.admission.operator_share = 20;
 	config.admission.returning_share = 30;
 	gate = gate_new(&config, SESSIONS, &ops);
@@ -390,8 +400,11 @@ static void test_verdicts(void **state)
 	call(GATE_MOVE, 3);
 	call(GATE_ADMIT, 1);
 	heard();
-	assert_int_equal(counted(GATE_C_WAITING), 2);
+	assert_int_equal(counted(GATE_C_WAITING), 3); /* 3 too, until it is there */
 	assert_int_equal(counted(GATE_C_MOVED), 1);
+	gate_leave(gate, session_of(3), true);
+	assert_int_equal(turn()->counts[GATE_WORD_AWAY], 1); /* which ends no lease */
+	heard();
 	/* What is answered to beats. */
 	now_ns += 10 * NS_PER_S;
 	t = turn();
@@ -410,6 +423,142 @@ static void test_verdicts(void **state)
 	assert_int_equal(counted(GATE_C_WAITING), 0);
 	t = turn();
 	assert_int_equal(t->counts[GATE_WORD_GONE], 1);
+	heard();
+}
+
+/* Brings n so far that it is sent to node-2. */
+static void send_away(uint32_t n, uint64_t seq)
+{
+	wait_as(n, GATE_LANE_NORMAL, 0, 0);
+	places(turn(), seq);
+	did_count = 0;
+	turn();
+	call(GATE_MOVE, n);
+	heard();
+	assert_int_equal(did_count, 1);
+	assert_int_equal(did[0].what, 'm');
+	assert_int_equal(did[0].standing.lane, GATE_LANE_NORMAL);
+	assert_int_equal(did[0].standing.seq, seq);
+	did_count = 0;
+}
+
+/* Its place again, as the newest words say it. */
+static void back_at(uint32_t n, uint64_t seq, bool stays)
+{
+	const struct gate_turn *t = turn();
+	const struct gate_word *word = words(t, GATE_WORD_NEW);
+
+	assert_int_equal(t->counts[GATE_WORD_NEW], 1);
+	assert_int_equal(word->session, session_of(n));
+	assert_int_equal(word->seq, seq);
+	assert_true(word->back && !word->shown && word->stays == stays);
+	places(t, 0);
+	/* It is told anew that it waits. */
+	assert_int_equal(did[did_count - 1].what, 't');
+	assert_int_equal(did[did_count - 1].session, session_of(n));
+	assert_int_equal(did[did_count - 1].standing.seq, seq);
+}
+
+/* Sent to another node: kept, silent, until it is heard of there, or is back. */
+static void test_sent(void **state)
+{
+	const struct gate_turn *t;
+
+	(void)state;
+	begin();
+	first_turn();
+	/* Heard of there: it ends here when its time is over, and is not said any more. */
+	send_away(1, 5);
+	turn();
+	call(GATE_REPLACED, 1);
+	call(GATE_ADMIT, 1); /* not here */
+	heard();
+	now_ns += config.admission.lease_ms * NS_PER_MS;
+	assert_int_equal(turn()->counts[GATE_WORD_BEAT], 0);
+	heard();
+	assert_int_equal(did_count, 0);
+	gate_tick(gate, now_ns);
+	assert_int_equal(did_count, 1);
+	assert_int_equal(did[0].what, 'r');
+	assert_int_equal(counted(GATE_C_WAITING), 0);
+	assert_int_equal(counted(GATE_C_REPLACED), 0);
+
+	/* Not heard of: it knows no redirect, it seems, and stays from now on. */
+	send_away(2, 6);
+	now_ns += config.admission.lease_ms * NS_PER_MS - 1;
+	gate_tick(gate, now_ns);
+	assert_int_equal(did_count, 0);
+	now_ns++;
+	gate_tick(gate, now_ns);
+	assert_int_equal(did_count, 1);
+	assert_int_equal(did[0].what, 'b');
+	back_at(2, 6, true);
+	did_count = 0;
+	turn();
+	call(GATE_MOVE, 2);
+	heard();
+	assert_int_equal(did_count, 0);
+	t = turn();
+	assert_int_equal(t->counts[GATE_WORD_BACK], 1);
+	heard();
+	gate_leave(gate, session_of(2), false);
+
+	/* It says so itself: at once, as often as it is sent, until it stays. */
+	turn();
+	heard();
+	send_away(3, 7);
+	for (uint32_t i = 1;; i++) {
+		gate_back(gate, session_of(3));
+		gate_back(gate, session_of(3));
+		back_at(3, 7, i == GATE_MOVES_MAX);
+		if (i == GATE_MOVES_MAX)
+			break;
+		turn();
+		call(GATE_MOVE, 3);
+		heard();
+	}
+	assert_int_equal(counted(GATE_C_CAME_BACK), 1 + GATE_MOVES_MAX);
+	gate_leave(gate, session_of(3), false);
+
+	/* The other node has taken its place just before it went wrong there: that word is old when
+	 * it comes. */
+	turn();
+	heard();
+	send_away(4, 8);
+	t = turn();
+	gate_back(gate, session_of(4));
+	call(GATE_REPLACED, 4);
+	heard();
+	t = turn();
+	assert_true(words(t, GATE_WORD_NEW)->back);
+	call(GATE_REPLACED, 4);
+	places(t, 0);
+	t = turn();
+	assert_int_equal(counted(GATE_C_WAITING), 1);
+	call(GATE_REPLACED, 4);
+	heard();
+	assert_int_equal(counted(GATE_C_WAITING), 0);
+	/* A newcomer with a handover has its place, though the queue is full and its data the same. */
+	for (uint32_t n = 100; n < 100 + SESSIONS / 2 - 100; n++)
+		wait_as(n, GATE_LANE_NORMAL, 0, 0);
+	{
+		const struct gate_newcomer newcomer = {.session = session_of(5),
+			.character_id = 5,
+			.realm_id = 1,
+			.lane = GATE_LANE_NORMAL,
+			.stays = true,
+			.sent = true,
+			.seq = 9,
+			.epoch = 7,
+			.place_lane = GATE_LANE_OPERATOR};
+
+		assert_int_equal(gate_wait(gate, &newcomer, now_ns), 0);
+	}
+	t = turn();
+	assert_int_equal(words(t, GATE_WORD_NEW)->session, session_of(5));
+	assert_int_equal(words(t, GATE_WORD_NEW)->seq, 9);
+	assert_int_equal(words(t, GATE_WORD_NEW)->lane, GATE_LANE_OPERATOR);
+	assert_true(words(t, GATE_WORD_NEW)->stays && !words(t, GATE_WORD_NEW)->shown);
 	heard();
 }
 
@@ -537,8 +686,16 @@ static void test_random(void **state)
 		} else if (here_now[n] && !chance(3)) {
 			gate_leave(gate, handle_make(0, generation[n] & 0xffff, n), chance(2));
 			here_now[n] = false;
+		} else if (here_now[n] && !chance(3)) {
+			gate_back(gate, handle_make(0, generation[n] & 0xffff, n));
 		}
 		gate_tick(gate, now_ns);
+		for (uint32_t i = 0; i < did_count; i++)
+			if (did[i].what == 'r') {
+				assert_true(here_now[handle_index(did[i].session)]);
+				here_now[handle_index(did[i].session)] = false;
+			}
+		did_count = 0;
 		if (!gate_turn_due(gate, &here, now_ns, &t))
 			continue;
 		for (uint32_t i = 0; i < t->counts[GATE_WORD_NEW]; i++)
@@ -573,13 +730,13 @@ static void test_random(void **state)
 		admit_says = chance(3);
 		heard();
 		for (uint32_t i = 0; i < did_count; i++)
-			if (did[i].what == 'r' || (strchr("am", did[i].what) && admit_says)) {
+			if (did[i].what == 'r' || (did[i].what == 'a' && admit_says)) {
 				assert_true(here_now[handle_index(did[i].session)]);
 				here_now[handle_index(did[i].session)] = false;
 			}
 	}
 	assert_true(counted(GATE_C_ADMITTED) > 100 && counted(GATE_C_PUT_BACK) > 100 &&
-		    counted(GATE_C_RESTORED) > 100 && counted(GATE_C_REPLACED) > 100);
+		    counted(GATE_C_RESTORED) > 100 && counted(GATE_C_CAME_BACK) > 100 && counted(GATE_C_REPLACED) > 100);
 	for (uint32_t n = 0; n < 64; n++)
 		if (here_now[n])
 			gate_leave(gate, handle_make(0, generation[n] & 0xffff, n), false);
@@ -601,6 +758,7 @@ int main(void)
 		cmocka_unit_test(test_beats),
 		cmocka_unit_test(test_lost),
 		cmocka_unit_test(test_verdicts),
+		cmocka_unit_test(test_sent),
 		cmocka_unit_test(test_rebuild),
 		cmocka_unit_test(test_queue_max),
 		cmocka_unit_test(test_random),

@@ -42,6 +42,11 @@ void gate_tell(struct gate *gate, struct entry *entry, uint64_t now_ns)
 
 	entry->told_ns = now_ns;
 	gate_list_to_end(gate, &gate->tell, LINK_TELL, gate_index_of(gate, entry));
+	if (entry->state == ENTRY_SENT)
+		return;
+	if (entry->stays && gate->turn.here.room <= 0 &&
+		(standing.state == GATE_OPEN || standing.state == GATE_THROTTLED))
+		standing.state = GATE_FULL; /* as far as it goes */
 	if (entry->seq) {
 		ahead = entry->seq > gate->lanes[entry->lane].head
 				? entry->seq - gate->lanes[entry->lane].head
@@ -72,8 +77,29 @@ void gate_tell(struct gate *gate, struct entry *entry, uint64_t now_ns)
 	gate->ops.tell(gate->ops.ctx, entry->session, &standing);
 }
 
+/* Nobody has heard of them where they were sent: their clients do not follow, it seems. */
+static void tick_sent(struct gate *gate, uint64_t now_ns)
+{
+	while (gate->sent.head != GATE_NONE) {
+		struct entry *entry = &gate->entries[gate->sent.head];
+		uint64_t session = entry->session;
+
+		if (now_ns - entry->beat_ns < gate->config->admission.lease_ms * NS_PER_MS)
+			break;
+		if (entry->there) {
+			gate_entry_free(gate, entry);
+			gate->ops.replaced(gate->ops.ctx, session, now_ns);
+		} else {
+			entry->stays = true;
+			gate_entry_back(gate, entry);
+			gate->ops.back(gate->ops.ctx, session, now_ns);
+		}
+	}
+}
+
 void gate_tick(struct gate *gate, uint64_t now_ns)
 {
+	tick_sent(gate, now_ns);
 	/* Each at most once: whoever was looked at stands at the end, with a later time. */
 	for (uint32_t left = gate->count; left && gate->tell.head != GATE_NONE; left--) {
 		struct entry *entry = &gate->entries[gate->tell.head];

@@ -68,7 +68,9 @@ static void word_of(struct gate_word *word, const struct entry *entry)
 		.lane = entry->lane,
 		.seat = entry->seat,
 		.again = entry->again,
-		.shown = entry->shown};
+		.shown = entry->shown,
+		.stays = entry->stays,
+		.back = entry->back};
 }
 
 static uint32_t turn_beats(struct gate *gate, uint32_t n, uint64_t now_ns)

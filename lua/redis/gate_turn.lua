@@ -12,10 +12,13 @@
 --   seq, head, stride  hashes by lane: the newest place, the newest that was let in, the lane's turn
 --   q:<lane>           zset of seq: who waits, <realm>:<character>
 --   p:<character>      hash lane, seq, node, sid, seat, stays, away, aside: a place. seat: its older session
---                      has a place at that node, so it needs no room. stays: it can be let in there alone. away: its client is not connected.
---                      aside: taken out of q until it is back
+--                      has a place at that node, so it needs no room. stays: it can be let in there alone. away:
+--                      its client is not connected. aside: taken out of q, 1 until it is heard of, 2 until its
+--                      node has room
+--   w:<lane>:<node>    zset of seq: who stays at that node, which was full when others were not
+--   full               set of <lane>:<node>: those that there are
 --   seen               zset of us: when each place was last heard of. Place and entry go together
---   l:<character>      hash node, from, sid, lane, seq, seat: let in, and a place reserved at node
+--   l:<character>      hash node, from, sid, lane, seq, seat, stays: let in, and a place reserved at node
 --   lease              zset of us: until when       leases   hash by node: how many of them need room
 --   out:<node>         list: what that node is to hear
 --   turns              hash by node: when it last called      d:<node>   hash boot, total: its admitted
@@ -36,13 +39,15 @@
 --   left   character            has left the game                  away  character sid   disconnected
 --   gone   character sid        wants no place any more            beat  character sid   is still there
 --   new    character sid lane seq flags    seq: the place it had, or 0; flags: s seat, r said before, p the
---          place is a client's pass, which counts while Redis is put together again, and a grace longer
+--          place is a client's pass, which counts while Redis is put together again, and a grace longer; t its
+--          client goes to no other node; h it was sent to another one, and is back
 -- Returns five lists of strings:
 --   OK or REBUILDING, epoch, state, rate, at, author, reason, room of all, places of all as believed, as
 --      reported, error here, leases, then counts of this call: let in, places that expired, leases that did,
 --      set aside
 --   lane by lane: newest let in, how many wait
---   for each new: PLACE lane seq | ADMIT 0 0 | MOVE 0 0 (follows in the last list) | WAIT 0 0 | REPLACED 0 0
+--   for each new: PLACE lane seq | ADMIT lane seq | MOVE lane seq (follows in the last list) | WAIT 0 0 |
+--      REPLACED 0 0
 --   for each beat that is not well: its number, LOST | REPLACED | ADMIT | MOVE
 --   "A sid" let in here | "M sid node address" let in at another node | "R sid" another session has its place
 
@@ -119,31 +124,54 @@ local function place_of(member)
 end
 
 local function lease_of(member)
-	local l = call('HMGET', base .. 'l:' .. member, 'node', 'from', 'sid', 'lane', 'seq', 'seat')
-	return l[1] and {node = l[1], from = l[2], sid = l[3], lane = l[4], seq = l[5], seat = l[6]}
+	local l = call('HMGET', base .. 'l:' .. member, 'node', 'from', 'sid', 'lane', 'seq', 'seat', 'stays')
+	return l[1] and {node = l[1], from = l[2], sid = l[3], lane = l[4], seq = l[5], seat = l[6],
+		stays = l[7] or '0'} -- a lease of an older version has none
 end
 
-local function place_put(member, lane, seq, sid, seat)
+local function place_put(member, lane, seq, sid, seat, tied)
 	local newest = tonumber(call('HGET', base .. 'seq', lane) or '0')
 	if tonumber(seq) > newest then
 		call('HSET', base .. 'seq', lane, seq)
 	end
 	call('ZADD', base .. 'q:' .. lane, seq, member)
 	call('HSET', base .. 'p:' .. member, 'lane', lane, 'seq', seq, 'node', node, 'sid', sid, 'seat', seat,
-		'stays', stays, 'away', '0', 'aside', '0')
+		'stays', tied or stays, 'away', '0', 'aside', '0')
 	call('ZADD', base .. 'seen', whole(now), member)
 end
 
-local function place_drop(member, lane)
-	call('ZREM', base .. 'q:' .. lane, member)
+-- The node where it waits is full, and others, where it cannot go, are not: it holds nobody up, and is the first
+-- that is let in there.
+local function place_park(member, p)
+	local name = p.lane .. ':' .. p.node
+	call('ZREM', base .. 'q:' .. p.lane, member)
+	call('HSET', base .. 'p:' .. member, 'aside', '2')
+	call('ZADD', base .. 'w:' .. name, p.seq, member)
+	call('PEXPIRE', base .. 'w:' .. name, ARGV[8])
+	call('SADD', base .. 'full', name)
+end
+
+local function place_unpark(member, p)
+	if p.aside == '2' then
+		call('ZREM', base .. 'w:' .. p.lane .. ':' .. p.node, member)
+	end
+end
+
+local function place_drop(member, p)
+	place_unpark(member, p)
+	call('ZREM', base .. 'q:' .. p.lane, member)
 	call('ZREM', base .. 'seen', member)
 	call('DEL', base .. 'p:' .. member)
 end
 
--- Its client is there: heard of, and if it was set aside, in the queue again where it was.
-local function place_wake(member, p)
+-- Its client is there: heard of, and if it was set aside, in the queue again where it was. moved: from where it
+-- was heard of last.
+local function place_wake(member, p, moved)
 	call('ZADD', base .. 'seen', whole(now), member)
-	if p.away == '1' or p.aside == '1' then
+	if p.aside == '2' and p.away ~= '1' and p.stays == '1' and not moved then
+		place_park(member, p)
+	elseif p.away == '1' or p.aside ~= '0' then
+		place_unpark(member, p)
 		call('HSET', base .. 'p:' .. member, 'away', '0', 'aside', '0')
 		call('ZADD', base .. 'q:' .. p.lane, p.seq, member)
 	end
@@ -159,6 +187,16 @@ end
 
 local function lease_renew(member)
 	call('ZADD', base .. 'lease', whole(now + lease_time), member)
+end
+
+-- Nobody came. Who was sent to another node, and did not get there, has its place again when it is heard of.
+local function lease_expire(member, l)
+	lease_end(member, l)
+	if l.node ~= l.from then
+		call('HSET', base .. 'p:' .. member, 'lane', l.lane, 'seq', l.seq, 'node', l.from, 'sid', l.sid,
+			'seat', l.seat, 'stays', l.stays, 'away', '1', 'aside', '1')
+		call('ZADD', base .. 'seen', whole(now), member)
+	end
 end
 
 -- ---- what the node says ----
@@ -184,14 +222,14 @@ each(count[1], 2, function(_, member, sid)
 	-- That it was let in is lost, with a master that died; it is in all the same.
 	local p = place_of(member)
 	if p and p.sid == sid then
-		place_drop(member, p.lane)
+		place_drop(member, p)
 	end
 end)
 each(count[2], 2, function(_, member, sid)
 	local l = lease_of(member)
 	if l and l.sid == sid then
 		lease_end(member, l)
-		place_put(member, l.lane, l.seq, sid, l.seat)
+		place_put(member, l.lane, l.seq, sid, l.seat, l.stays)
 	end
 end)
 each(count[3], 1, function(_, member)
@@ -207,7 +245,7 @@ end)
 each(count[5], 2, function(_, member, sid)
 	local p, l = place_of(member), lease_of(member)
 	if p and p.sid == sid then
-		place_drop(member, p.lane)
+		place_drop(member, p)
 	end
 	if l and l.sid == sid then
 		lease_end(member, l)
@@ -215,13 +253,14 @@ each(count[5], 2, function(_, member, sid)
 end)
 
 -- Who was let in already, and asks: the lease is its own wherever it comes from.
-local function leased(member, l, sid)
-	call('HSET', base .. 'l:' .. member, 'sid', sid, 'from', node)
+local function leased(member, l, sid, tied)
+	tied = tied or l.stays
+	call('HSET', base .. 'l:' .. member, 'sid', sid, 'from', node, 'stays', tied)
 	lease_renew(member)
 	if l.node == node then
 		return 'ADMIT'
 	end
-	local address = stays == '0' and turns[l.node] and address_of(l.node)
+	local address = tied == '0' and turns[l.node] and address_of(l.node)
 	if address then
 		tell(node, 'M ' .. sid .. ' ' .. l.node .. ' ' .. address)
 		return 'MOVE'
@@ -245,7 +284,7 @@ each(count[6], 2, function(i, member, sid)
 			word = leased(member, l, sid)
 			if not word then
 				lease_end(member, l)
-				place_put(member, l.lane, l.seq, sid, '0')
+				place_put(member, l.lane, l.seq, sid, '0', l.stays)
 			end
 		end
 	end
@@ -262,6 +301,7 @@ end
 
 each(count[7], 5, function(_, member, sid, lane, seq, flags)
 	local seat, again = flags:find('s', 1, true) and '1' or '0', flags:find('r', 1, true)
+	local tied, back = flags:find('t', 1, true) and '1' or stays, flags:find('h', 1, true)
 	local l, p = lease_of(member), place_of(member)
 	if l then
 		if again and l.sid ~= sid then
@@ -270,12 +310,12 @@ each(count[7], 5, function(_, member, sid, lane, seq, flags)
 		if l.sid ~= sid then
 			tell(l.from, 'R ' .. l.sid)
 		end
-		local word = leased(member, l, sid)
+		local word = not back and leased(member, l, sid, tied)
 		if word then
-			return answer(word)
+			return answer(word, l.lane, l.seq)
 		end
 		lease_end(member, l)
-		place_put(member, l.lane, l.seq, sid, seat)
+		place_put(member, l.lane, l.seq, sid, seat, tied)
 		return answer('PLACE', l.lane, l.seq)
 	end
 	if p then
@@ -285,8 +325,8 @@ each(count[7], 5, function(_, member, sid, lane, seq, flags)
 		if p.sid ~= sid and p.away ~= '1' then
 			tell(p.node, 'R ' .. p.sid)
 		end
-		call('HSET', base .. 'p:' .. member, 'sid', sid, 'node', node, 'seat', seat, 'stays', stays)
-		place_wake(member, p)
+		call('HSET', base .. 'p:' .. member, 'sid', sid, 'node', node, 'seat', seat, 'stays', tied)
+		place_wake(member, p, true)
 		return answer('PLACE', p.lane, p.seq)
 	end
 	if flags:find('p', 1, true) and epoch and call('EXISTS', base .. 'fresh') == 0 then
@@ -301,7 +341,7 @@ each(count[7], 5, function(_, member, sid, lane, seq, flags)
 		end
 		seq = whole(call('HINCRBY', base .. 'seq', lane, 1))
 	end
-	place_put(member, lane, seq, sid, seat)
+	place_put(member, lane, seq, sid, seat, tied)
 	answer('PLACE', lane, seq)
 end)
 
@@ -375,7 +415,7 @@ if now >= hold_places then
 		REAP_MAX)) do
 		local p = place_of(member)
 		if p then
-			place_drop(member, p.lane)
+			place_drop(member, p)
 		else
 			call('ZREM', base .. 'seen', member)
 		end
@@ -386,7 +426,7 @@ if now >= hold_leases then
 	for _, member in ipairs(call('ZRANGEBYSCORE', base .. 'lease', '-inf', whole(now), 'LIMIT', 0, REAP_MAX)) do
 		local l = lease_of(member)
 		if l then
-			lease_end(member, l)
+			lease_expire(member, l)
 		else
 			call('ZREM', base .. 'lease', member)
 		end
@@ -449,6 +489,30 @@ local function destination(p)
 	return best > 0 and name or nil
 end
 
+-- ---- who waits for a node of its own ----
+
+local parked = {}
+for _, name in ipairs(call('SMEMBERS', base .. 'full')) do
+	local key, lane, where = base .. 'w:' .. name, name:match('^(%d+):(.*)$')
+	local many = call('ZCARD', key)
+	if (room[where] or 0) > 0 then
+		-- Into the queue, where they stand before all that came later.
+		for _, member in ipairs(call('ZRANGE', key, 0, math.min(batch, room[where]) - 1)) do
+			local p = place_of(member)
+			call('ZREM', key, member)
+			if p and p.aside == '2' and p.lane == lane and p.node == where then
+				call('HSET', base .. 'p:' .. member, 'aside', '0')
+				call('ZADD', base .. 'q:' .. lane, p.seq, member)
+			end
+			many = many - 1
+		end
+	end
+	if many == 0 then
+		call('SREM', base .. 'full', name)
+	end
+	parked[lane] = (parked[lane] or 0) + many
+end
+
 -- ---- who is let in ----
 
 local bucket = call('HMGET', base .. 'bucket', 'tokens', 'at')
@@ -492,12 +556,15 @@ if epoch and state ~= 'closed' and tokens >= 1 then
 			call('ZREM', base .. 'q:' .. lane, member)
 			call('HSET', base .. 'p:' .. member, 'aside', '1')
 			set_aside = set_aside + 1
-		elseif not to then
+		elseif not to and (room_all == 0 or not room[p.node]) then
 			blocked[tonumber(lane)] = true -- the head waits, and nobody of its lane passes it
+		elseif not to then
+			place_park(member, p)
+			set_aside = set_aside + 1
 		else
-			place_drop(member, lane)
+			place_drop(member, p)
 			call('HSET', base .. 'l:' .. member, 'node', to, 'from', p.node, 'sid', p.sid, 'lane', lane,
-				'seq', p.seq, 'seat', p.seat)
+				'seq', p.seq, 'seat', p.seat, 'stays', p.stays)
 			lease_renew(member)
 			if p.seat ~= '1' then
 				call('HINCRBY', base .. 'leases', to, 1)
@@ -544,7 +611,7 @@ end
 local lanes = {}
 for i = 1, LANES do
 	lanes[#lanes + 1] = call('HGET', base .. 'head', i) or '0'
-	lanes[#lanes + 1] = whole(call('ZCARD', base .. 'q:' .. i))
+	lanes[#lanes + 1] = whole(call('ZCARD', base .. 'q:' .. i) + (parked[whole(i)] or 0))
 end
 return {
 	{epoch and 'OK' or 'REBUILDING', epoch or '0', state, whole(rate), word[3] or '0', word[4] or '',

@@ -6,7 +6,8 @@
 --   :mail:<node>              list for that node: boot, session and character of a stay to end
 -- ARGV[1] realm:character   ARGV[2] node   ARGV[3] boot   ARGV[4] session   ARGV[5] expiry in ms
 -- ARGV[6] "1": reserve in any case; whoever has it has had its time   ARGV[7] expiry of alive in ms
--- ARGV[8] "0", or the generation that the login is of: whoever has it by a newer one keeps it
+-- ARGV[8] "0", or the generation that the login is of: whoever has it by a newer one keeps it, and whoever is
+--   under way to it is waited for, in any case
 -- Returns {"OURS"}, {"HELD", node}, or {"NEWER", node}.
 local base, who, node, boot, session = KEYS[1], ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local key = base .. ':at:' .. who
@@ -23,7 +24,10 @@ local function newer(a, b)
 end
 
 if others and redis.call('GET', base .. ':alive:' .. there[1]) == there[2] then
-	if ARGV[8] ~= '0' and (there[4] == '0' or newer(there[4], ARGV[8])) then
+	if ARGV[8] ~= '0' and there[4] == '0' then
+		return {'HELD', there[1]} -- nobody is told: that login goes first, and may come to nothing
+	end
+	if ARGV[8] ~= '0' and newer(there[4], ARGV[8]) then
 		return {'NEWER', there[1]}
 	end
 	local mail = base .. ':mail:' .. there[1]

@@ -7,12 +7,13 @@ specification; nothing here is taken from proto/client.proto.
 
 FIELDS = {
     "Hello": {1: ("protocol_version", "uint32"), 2: ("ticket", "bytes"), 3: ("client_build", "string"),
-              4: ("pass", "bytes"), 5: ("solution", "Solution"), 6: ("place", "bytes")},
+              4: ("pass", "bytes"), 5: ("solution", "Solution"), 6: ("place", "bytes"), 7: ("redirects", "uint32")},
     "Solution": {1: ("challenge", "bytes"), 2: ("number", "fixed64")},
     "Challenge": {1: ("challenge", "bytes"), 2: ("bits", "uint32"), 3: ("good_for_ms", "uint32")},
     "ReturnPass": {1: ("pass", "bytes"), 2: ("good_for_s", "uint32")},
     "Queued": {1: ("state", "uint32"), 2: ("position", "uint32"), 3: ("wait_ms", "uint32"), 4: ("place", "bytes")},
     "Redirect": {1: ("address", "string"), 2: ("pass", "bytes")},
+    "RedirectFailed": {1: ("reason", "uint32")},
     "Admitted": {1: ("character_id", "uint64"), 2: ("map", "string"), 3: ("node", "string")},
     "Refused": {1: ("reason", "uint32"), 2: ("text", "string"), 3: ("retry_after_ms", "uint32")},
     "Joined": {1: ("actor_id", "uint32"), 2: ("map", "string"), 3: ("width_mm", "uint32"), 4: ("height_mm", "uint32"),
@@ -104,7 +105,7 @@ FIELDS = {
 TYPES = {
     0x01: ("Hello", 0, "client"), 0x02: ("Admitted", 0, "server"), 0x03: ("Refused", 0, "server"),
     0x04: ("Challenge", 0, "server"), 0x05: ("ReturnPass", 0, "server"), 0x06: ("Queued", 0, "server"),
-    0x07: ("Redirect", 0, "server"),
+    0x07: ("Redirect", 0, "server"), 0x08: ("RedirectFailed", 0, "client"),
     0x40: ("Joined", 0, "server"), 0x41: ("InputBatch", 1, "client"), 0x42: ("WorldUpdate", 1, "server"),
     0x43: ("ViewChange", 3, "server"), 0x44: ("CharacterDetail", 0, "server"), 0x45: ("Click", 0, "client"),
     0x46: ("Dialogue", 0, "server"), 0x47: ("ActionRefused", 0, "server"),

@@ -18,7 +18,7 @@ PAGE = (pathlib.Path(__file__).resolve().parents[2] / "docs" / "protocol.md").re
 class Page(unittest.TestCase):
     def test_session(self):
         rows = re.findall(r"^\| (client|server) \| `([0-9a-f ]+)` \| ([A-Z_]+)", PAGE, re.M)
-        self.assertEqual(59, len(rows))
+        self.assertEqual(60, len(rows))
         for sender, text, _ in rows:
             data = bytes.fromhex(text)
             message, channel, _ = codec.TYPES[data[0]]

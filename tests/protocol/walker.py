@@ -112,7 +112,7 @@ class Client:
         self.admitted = got
 
     def on_Redirect(self, got):
-        self.fault(f"sent elsewhere, though this is the only node: {got}")
+        self.fault(f"sent elsewhere, though it never said that it follows: {got}")
 
     def on_Refused(self, got):
         self.refused = got
