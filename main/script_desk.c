@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "main/script_tests.h"
 #include "simulation/script/api.h"
 
 #define SHOWN_BYTES   420u
@@ -86,6 +87,10 @@ static int prepare(void *ctx, const bool *wanted, char *error, size_t error_byte
 	struct script_desk *desk = ctx;
 	int rc = refuse_recording(desk, error, error_bytes);
 
+	for (uint32_t d = 0; d < desk->config->map_count && !rc; d++)
+		if (wanted[d])
+			rc = script_tests_run(desk->config->simulation.content,
+				desk->config->maps[d].script, error, error_bytes);
 	return rc ? rc : sim_scripts_prepare(desk->instances, wanted, error, error_bytes);
 }
 

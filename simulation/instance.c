@@ -526,6 +526,7 @@ void sim_instances_free(struct sim_instances *table)
 		clear(instance);
 		pthread_mutex_destroy(&instance->text_lock);
 		free(instance->memory);
+		free(instance->to_next);
 		for (uint32_t side = 0; side < 2; side++)
 			free(instance->region[side]);
 	}

@@ -582,9 +582,28 @@ static void class(lua_State *L, const char *name, const luaL_Reg *methods)
 	lua_pop(L, 2);
 }
 
+/* Stock Lua, but for files, processes and modules: the server runs these tests, too, before it takes a
+ * script (swctl script reload). */
+static void open_libs(lua_State *L)
+{
+	static const luaL_Reg libs[] = {{LUA_GNAME, luaopen_base}, {LUA_STRLIBNAME, luaopen_string},
+		{LUA_TABLIBNAME, luaopen_table}, {LUA_MATHLIBNAME, luaopen_math},
+		{LUA_UTF8LIBNAME, luaopen_utf8}, {LUA_COLIBNAME, luaopen_coroutine}, {NULL, NULL}};
+	static const char *const removed[] = {"dofile", "loadfile", "load", "collectgarbage"};
+
+	for (const luaL_Reg *lib = libs; lib->func; lib++) {
+		luaL_requiref(L, lib->name, lib->func, 1);
+		lua_pop(L, 1);
+	}
+	for (size_t i = 0; i < sizeof(removed) / sizeof(removed[0]); i++) {
+		lua_pushnil(L);
+		lua_setglobal(L, removed[i]);
+	}
+}
+
 static int run_file(lua_State *L)
 {
-	luaL_openlibs(L);
+	open_libs(L);
 	class(L, "player", player_methods);
 	class(L, "monster", monster_methods);
 	class(L, "world", world_methods);
