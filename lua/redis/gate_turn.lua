@@ -17,6 +17,7 @@
 --                      node has room
 --   w:<lane>:<node>    zset of seq: who stays at that node, which was full when others were not
 --   full               set of <lane>:<node>: those that there are
+--   dry                hash by node: since when it has no room
 --   seen               zset of us: when each place was last heard of. Place and entry go together
 --   l:<character>      hash node, from, sid, lane, seq, seat, stays: let in, and a place reserved at node
 --   lease              zset of us: until when       leases   hash by node: how many of them need room
@@ -94,6 +95,7 @@ do
 		elseif age > 3600000000 then
 			call('HDEL', base .. 'turns', all[i])
 			call('HDEL', base .. 'leases', all[i])
+			call('HDEL', base .. 'dry', all[i])
 			call('DEL', base .. 'd:' .. all[i])
 		end
 	end
@@ -469,6 +471,23 @@ do
 	end
 end
 
+local dry = {}
+do
+	local all = call('HGETALL', base .. 'dry')
+	for i = 1, #all, 2 do
+		dry[all[i]] = tonumber(all[i + 1])
+	end
+	for name, places in pairs(room) do
+		if places > 0 and dry[name] then
+			call('HDEL', base .. 'dry', name)
+			dry[name] = nil
+		elseif places <= 0 and (not dry[name] or dry[name] > now) then
+			call('HSET', base .. 'dry', name, whole(now))
+			dry[name] = now
+		end
+	end
+end
+
 -- Most room; where it waits already, if that has nearly as much: a move costs the client a connection.
 local function destination(p)
 	if p.seat == '1' then
@@ -491,7 +510,7 @@ end
 
 -- ---- who waits for a node of its own ----
 
-local parked = {}
+local parked, crowded = {}, {}
 for _, name in ipairs(call('SMEMBERS', base .. 'full')) do
 	local key, lane, where = base .. 'w:' .. name, name:match('^(%d+):(.*)$')
 	local many = call('ZCARD', key)
@@ -510,7 +529,14 @@ for _, name in ipairs(call('SMEMBERS', base .. 'full')) do
 	if many == 0 then
 		call('SREM', base .. 'full', name)
 	end
+	crowded[name] = many > 0
 	parked[lane] = (parked[lane] or 0) + many
+end
+
+-- Nobody waits long for a node that is full for a moment; behind others that are parked, not at all.
+local function place_parks(p)
+	local since = dry[p.node]
+	return crowded[p.lane .. ':' .. p.node] or (since and now - since >= ALIVE)
 end
 
 -- ---- who is let in ----
@@ -556,7 +582,7 @@ if epoch and state ~= 'closed' and tokens >= 1 then
 			call('ZREM', base .. 'q:' .. lane, member)
 			call('HSET', base .. 'p:' .. member, 'aside', '1')
 			set_aside = set_aside + 1
-		elseif not to and (room_all == 0 or not room[p.node]) then
+		elseif not to and (room_all == 0 or not place_parks(p)) then
 			blocked[tonumber(lane)] = true -- the head waits, and nobody of its lane passes it
 		elseif not to then
 			place_park(member, p)
