@@ -147,7 +147,7 @@
 	X("maps[].players_max", maps[0].players_max, INTEGER, 1, 1000000, "1000", "Players on one instance; more are refused.") \
 	X("maps[].view", maps[0].view_m, LENGTH, 4, 1024, "40m", "How far a player sees.") \
 	X("maps[].monsters", maps[0].monsters, INTEGER, 0, 100000, "0", "Monsters anywhere on the map, besides those of its file.") \
-	X("maps[].rule", maps[0].rule, NAME, 1, MAP_NAME_BYTES - 1, "timed", "Match rule of a room. timed: ends after match_time, or when it was empty for empty_time; everybody goes back to where they came from. battle: the last one standing wins, docs/content.md.") \
+	X("maps[].rule", maps[0].rule, NAME, 1, MAP_NAME_BYTES - 1, "timed", "Match rule of a room. timed: ends after match_time, or when it was empty for empty_time; everybody goes back to where they came from. battle: the last one standing wins, docs/content.md. script: what the map's script says, until match_time or empty_time.") \
 	X("maps[].match_time", maps[0].match_s, DURATION_S, 1, 86400, "10min", "Longest match of a room.") \
 	X("maps[].empty_time", maps[0].empty_s, DURATION_S, 1, 3600, "30s", "How long a room waits for players: the first, or after the last.") \
 	X("maps[].start_players", maps[0].start_players, INTEGER, 2, 64, "10", "battle: how many players begin at once.") \
