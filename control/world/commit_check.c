@@ -116,3 +116,9 @@ bool commit_is_simple(const struct msg_commit *commit)
 	}
 	return true;
 }
+
+bool commit_is_one_slot(const struct msg_commit *commit)
+{
+	return commit->ops == 1 && commit->character_id[1] == 0 &&
+	       commit->op[0].kind == COMMIT_SLOT && commit->op[0].serial == 0;
+}

@@ -36,4 +36,8 @@ const char *commit_fault_text(enum commit_fault fault);
 #define COMMIT_SIMPLE_OPS 8u
 bool commit_is_simple(const struct msg_commit *commit);
 
+/* Whether commit_slots_1 (migrations/0009) may, too: a simple one of one character, with one
+ * operation, on a slot. */
+bool commit_is_one_slot(const struct msg_commit *commit);
+
 #endif

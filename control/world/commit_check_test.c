@@ -109,11 +109,34 @@ static void the_head(void **state)
 	assert_int_equal(commit_check(&one.head, bytes_of(2), &op), COMMIT_FAULT_REASON);
 }
 
+/* Which statement may carry it out. */
+static void one_slot(void **state)
+{
+	struct one one = {.head = {.character_id = {1}, .ops = 1},
+		.op = {{.kind = COMMIT_SLOT, .slot = 3, .item = 4, .amount = -1}}};
+
+	(void)state;
+	assert_true(commit_is_one_slot(&one.head));
+	assert_true(commit_is_simple(&one.head));
+	one.op[0].serial = 1;
+	assert_false(commit_is_one_slot(&one.head));
+	one.op[0].serial = 0;
+	one.op[0].kind = COMMIT_GOLD;
+	assert_false(commit_is_one_slot(&one.head));
+	one.op[0].kind = COMMIT_SLOT;
+	one.head.character_id[1] = 2;
+	assert_false(commit_is_one_slot(&one.head));
+	one.head.character_id[1] = 0;
+	one.head.ops = 2;
+	assert_false(commit_is_one_slot(&one.head));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_operation),
 		cmocka_unit_test(the_head),
+		cmocka_unit_test(one_slot),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

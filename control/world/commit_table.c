@@ -29,8 +29,8 @@ struct commit_table {
 	uint64_t sequence;
 	uint64_t expiry_ns; /* no waiting commit expires before */
 	struct commit_list free, waiting;
-	struct commit_list ready[2]; /* of waiting, by ready_line; [1]: simple ones */
-	uint32_t ready_count[2];
+	struct commit_list ready[COMMIT_KINDS]; /* of waiting, by ready_line */
+	uint32_t ready_count[COMMIT_KINDS];
 	struct commit *commits;          /* [capacity] */
 	struct batch_in_flight *batches; /* [batches] */
 	struct commit **batch_commits;   /* [batches * batch_max] */
@@ -68,8 +68,8 @@ static void init(struct commit_table *t, uint32_t buckets)
 	t->shared_max = capacity - t->reserve * t->size.sources;
 	TAILQ_INIT(&t->free);
 	TAILQ_INIT(&t->waiting);
-	TAILQ_INIT(&t->ready[0]);
-	TAILQ_INIT(&t->ready[1]);
+	for (int kind = 0; kind < COMMIT_KINDS; kind++)
+		TAILQ_INIT(&t->ready[kind]);
 	for (uint32_t i = 0; i < capacity; i++)
 		TAILQ_INSERT_TAIL(&t->free, &t->commits[i], line);
 	for (uint32_t i = 0; i < t->size.batches; i++)
@@ -185,16 +185,16 @@ static bool is_ready(const struct commit *c)
 static void ready_add(struct commit_table *t, struct commit *c, bool front)
 {
 	if (front)
-		TAILQ_INSERT_HEAD(&t->ready[c->simple], c, ready_line);
+		TAILQ_INSERT_HEAD(&t->ready[c->kind], c, ready_line);
 	else
-		TAILQ_INSERT_TAIL(&t->ready[c->simple], c, ready_line);
-	t->ready_count[c->simple]++;
+		TAILQ_INSERT_TAIL(&t->ready[c->kind], c, ready_line);
+	t->ready_count[c->kind]++;
 }
 
 static void ready_remove(struct commit_table *t, struct commit *c)
 {
-	TAILQ_REMOVE(&t->ready[c->simple], c, ready_line);
-	t->ready_count[c->simple]--;
+	TAILQ_REMOVE(&t->ready[c->kind], c, ready_line);
+	t->ready_count[c->kind]--;
 }
 
 /* To the end of its characters' lines. */
@@ -320,7 +320,9 @@ struct commit *commit_table_put(struct commit_table *t, const struct msg_commit 
 	memcpy(c->body.bytes, commit, sizeof(*commit) + commit->ops * sizeof(struct commit_op));
 	c->state = COMMIT_WAITING;
 	c->unknown = false;
-	c->simple = commit_is_simple(&c->body.commit);
+	c->kind = commit_is_one_slot(&c->body.commit) ? COMMIT_SLOTS
+		  : commit_is_simple(&c->body.commit) ? COMMIT_SET
+						      : COMMIT_ROW;
 	c->source = source;
 	c->deadline_ns = deadline_ns;
 	c->answers = 1;
@@ -382,17 +384,30 @@ static bool follows(const struct commit_table *t, const struct commit *c, uint32
 	return c->state == COMMIT_WAITING;
 }
 
+/* Of what is ready, of this kind and those after it. */
+static struct commit *oldest(const struct commit_table *t, enum commit_kind from)
+{
+	struct commit *found = NULL;
+
+	for (int kind = from; kind < COMMIT_KINDS; kind++) {
+		struct commit *c = TAILQ_FIRST(&t->ready[kind]);
+
+		if (c && (!found || c->sequence < found->sequence))
+			found = c;
+	}
+	return found;
+}
+
 /* A row: the oldest of what is ready, each followed by what it lets go. */
 static void take_row(struct commit_table *t, struct taking *taking, bool also_simple)
 {
 	struct batch_in_flight *b = taking->batch;
 
 	for (;;) {
-		struct commit *c = TAILQ_FIRST(&t->ready[0]), *s = TAILQ_FIRST(&t->ready[1]);
+		struct commit *c =
+			also_simple ? oldest(t, COMMIT_ROW) : TAILQ_FIRST(&t->ready[COMMIT_ROW]);
 		uint32_t at = b->count;
 
-		if (also_simple && s && (!c || s->sequence < c->sequence))
-			c = s;
 		if (!c || !take_one(t, taking, c))
 			return;
 		for (; at < b->count; at++) {
@@ -416,39 +431,81 @@ static int by_sequence(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+/* As the statements lock them; the order of one character's own stays. */
 static int by_character(const void *a, const void *b)
 {
 	int64_t x = (int64_t)(*(struct commit *const *)a)->body.commit.character_id[0];
 	int64_t y = (int64_t)(*(struct commit *const *)b)->body.commit.character_id[0];
 
-	return (x > y) - (x < y);
+	return x != y ? (x > y) - (x < y) : by_sequence(a, b);
 }
 
-/* In the order in which the statement locks them. */
 static void take_set(struct commit_table *t, struct taking *taking)
 {
 	struct commit *c;
 
-	while ((c = TAILQ_FIRST(&t->ready[1])) && take_one(t, taking, c))
+	while ((c = oldest(t, COMMIT_SET)) && take_one(t, taking, c))
 		;
-	qsort(taking->batch->commits, taking->batch->count, sizeof(struct commit *), by_character);
+}
+
+/* The slots that commits of a character are about; false when this one is among them. */
+static bool new_slot(uint64_t seen[2], const struct commit *c)
+{
+	uint32_t slot = c->body.commit.op[0].slot;
+	uint64_t bit = 1ull << slot % 64;
+
+	_Static_assert(COMMIT_EQUIP_FIRST + COMMIT_EQUIP_SLOTS <= 128, "a bit for each slot");
+	if (seen[slot / 64] & bit)
+		return false;
+	seen[slot / 64] |= bit;
+	return true;
+}
+
+/* Each with those behind it in its character's line, up to one that would need it done. */
+static void take_slots(struct commit_table *t, struct taking *taking)
+{
+	struct commit *c;
+
+	while ((c = TAILQ_FIRST(&t->ready[COMMIT_SLOTS]))) {
+		uint64_t seen[2] = {0, 0};
+
+		while (c && c->kind == COMMIT_SLOTS && c->state == COMMIT_WAITING &&
+			new_slot(seen, c)) {
+			if (!take_one(t, taking, c))
+				return;
+			c = c->next[0] == NIL ? NULL : &t->commits[c->next[0] / 2];
+		}
+	}
 }
 
 uint32_t commit_table_take(struct commit_table *t, uint32_t batch, uint32_t max,
-	struct commit *const **commits, bool *set)
+	struct commit *const **commits, enum commit_kind *kind)
 {
 	struct batch_in_flight *b = &t->batches[batch];
 	struct taking taking = {b, batch, max < t->size.batch_max ? max : t->size.batch_max, 0};
-	struct commit *row = TAILQ_FIRST(&t->ready[0]), *c = TAILQ_FIRST(&t->ready[1]);
-	bool many = t->ready_count[1] >= COMMIT_SET_MIN;
+	const struct commit *first = oldest(t, COMMIT_ROW);
+	uint32_t slots = t->ready_count[COMMIT_SLOTS], simple = slots + t->ready_count[COMMIT_SET];
 
 	CHECK(b->left == 0);
 	b->count = 0;
-	*set = many && (!row || c->sequence < row->sequence);
-	if (!*set)
-		take_row(t, &taking, !many);
-	else
+	*kind = first ? (enum commit_kind)first->kind : COMMIT_ROW;
+	if (*kind == COMMIT_SLOTS && slots < COMMIT_SET_MIN)
+		*kind = COMMIT_SET;
+	if (*kind == COMMIT_SET && simple < COMMIT_SET_MIN)
+		*kind = COMMIT_ROW;
+	switch (*kind) {
+	case COMMIT_SLOTS:
+		take_slots(t, &taking);
+		break;
+	case COMMIT_SET:
 		take_set(t, &taking);
+		break;
+	default:
+		take_row(t, &taking, simple < COMMIT_SET_MIN);
+		break;
+	}
+	if (*kind != COMMIT_ROW)
+		qsort(b->commits, b->count, sizeof(struct commit *), by_character);
 	b->left = b->count;
 	t->batches_count += b->count > 0;
 	*commits = b->commits;
@@ -552,7 +609,11 @@ uint32_t commit_table_waiting(const struct commit_table *t)
 
 uint32_t commit_table_ready(const struct commit_table *t)
 {
-	return t->ready_count[0] + t->ready_count[1];
+	uint32_t count = 0;
+
+	for (int kind = 0; kind < COMMIT_KINDS; kind++)
+		count += t->ready_count[kind];
+	return count;
 }
 
 uint32_t commit_table_in_flight(const struct commit_table *t, uint32_t batch)

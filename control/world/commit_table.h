@@ -10,11 +10,14 @@
  * so several batches can be in flight, on connections that know nothing of each other, and no two
  * of them ever hold the same character. What was not carried out goes back to where it was.
  *
- * A batch is of one of two kinds, for the two statements there are (migrations/0004). A set has
- * simple commits (commit_check.h) of different characters. A row of commits, carried out one after
- * the other, takes any: also what is not ready but for commits of the same row, so that a player
- * who does ten things at once does not wait for ten round trips. A set costs a quarter of a row,
- * but has to be worth its few statements: it is chosen from COMMIT_SET_MIN ready ones on.
+ * A batch is of one of three kinds, for the three statements there are (migrations/0002, 0004 and
+ * 0009). A row of commits, carried out one after the other, takes any: also what is not ready but
+ * for commits of the same row, so that a player who does ten things at once does not wait for ten
+ * round trips. A set has simple commits (commit_check.h) of different characters. Slots are commits
+ * of one operation on a slot each, no slot twice: also such as are not ready but for commits of the
+ * same batch, as none of them changes what becomes of another, and the character is locked once. A
+ * set costs a quarter of a row, slots cost two thirds of a set; but they have to be worth their few
+ * statements, and are chosen from COMMIT_SET_MIN ready ones on.
  *
  * Places. A source (a shard) that does not take its answers keeps its places. So each has half of
  * an equal share to itself, and the other half of all places is for whoever comes.
@@ -36,13 +39,17 @@
 
 #define COMMIT_SET_MIN 16u
 
+/* In the order of the statements (commit_statement.h). */
+enum commit_kind { COMMIT_ROW, COMMIT_SET, COMMIT_SLOTS, COMMIT_KINDS };
+
 enum commit_state { COMMIT_FREE, COMMIT_WAITING, COMMIT_IN_FLIGHT, COMMIT_SETTLED };
 
 struct commit {
 	TAILQ_ENTRY(commit) line;       /* the table's; the owner's while SETTLED */
 	TAILQ_ENTRY(commit) ready_line; /* the table's */
 	enum commit_state state;
-	bool unknown, simple;
+	bool unknown;
+	uint8_t kind;              /* enum commit_kind: the quickest that takes it */
 	uint8_t blockers;          /* lines in which another one is first */
 	uint32_t source;           /* the shard */
 	uint32_t answers;          /* that are due: 1, and 1 for each copy that joined it */
@@ -83,9 +90,9 @@ struct commit *commit_table_find(
 
 /* Moves up to max ready commits of one realm into the batch, which has none in flight. Returns how
  * many; *commits points at them, in the order in which they are to be carried out, valid until the
- * last is settled or the batch is put back. *set: which kind of batch. */
+ * last is settled or the batch is put back. */
 uint32_t commit_table_take(struct commit_table *table, uint32_t batch, uint32_t max,
-	struct commit *const **commits, bool *set);
+	struct commit *const **commits, enum commit_kind *kind);
 
 /* The batch was not carried out. unknown: or may have been. smaller: not in so large a batch again.
  * behind: all others that are ready go first. */

@@ -50,31 +50,40 @@ static struct commit *put_hard(struct commit_table *t, uint64_t number, uint64_t
 	return commit_table_put(t, &one.head, 0, 100 + number);
 }
 
+/* One that slots take. */
+static struct commit *put_slot(struct commit_table *t, uint64_t number, uint64_t a, uint16_t slot)
+{
+	struct one one = commit_of(number, a, 0, 1, 1);
+
+	one.op[0] = (struct commit_op){.kind = COMMIT_SLOT, .slot = slot, .amount = 1};
+	return commit_table_put(t, &one.head, 0, 100 + number);
+}
+
 static uint64_t number_of(const struct commit *c)
 {
 	return c->body.commit.request[1];
 }
 
 /* Takes up to max and expects these numbers, ended by 0. */
-static struct commit *const *take(
-	struct commit_table *t, uint32_t batch, uint32_t max, bool set, const uint64_t *numbers)
+static struct commit *const *take(struct commit_table *t, uint32_t batch, uint32_t max,
+	enum commit_kind kind, const uint64_t *numbers)
 {
 	struct commit *const *commits;
-	bool is_set;
-	uint32_t count = commit_table_take(t, batch, max, &commits, &is_set);
+	enum commit_kind is;
+	uint32_t count = commit_table_take(t, batch, max, &commits, &is);
 
 	for (uint32_t i = 0; i < count; i++)
 		assert_int_equal(number_of(commits[i]), numbers[i]);
 	assert_int_equal(numbers[count], 0);
-	assert_int_equal(is_set, set);
+	assert_int_equal(is, kind);
 	assert_int_equal(commit_table_in_flight(t, batch), count);
 	return commits;
 }
 
-#define TAKE(t, max, ...)  take(t, 0, max, false, (const uint64_t[]){__VA_ARGS__, 0})
-#define ROW(t, batch, ...) take(t, batch, 99, false, (const uint64_t[]){__VA_ARGS__, 0})
-#define SET(t, batch, ...) take(t, batch, 99, true, (const uint64_t[]){__VA_ARGS__, 0})
-#define NOTHING(t, batch)  take(t, batch, 99, false, (const uint64_t[]){0})
+#define TAKE(t, max, ...)  take(t, 0, max, COMMIT_ROW, (const uint64_t[]){__VA_ARGS__, 0})
+#define ROW(t, batch, ...) take(t, batch, 99, COMMIT_ROW, (const uint64_t[]){__VA_ARGS__, 0})
+#define SET(t, batch, ...) take(t, batch, 99, COMMIT_SET, (const uint64_t[]){__VA_ARGS__, 0})
+#define NOTHING(t, batch)  take(t, batch, 99, COMMIT_ROW, (const uint64_t[]){0})
 #define PUT_BACK(t, how)   commit_table_put_back(t, 0, how)
 
 static void settle(struct commit_table *t, struct commit *c)
@@ -187,13 +196,54 @@ static void sets_and_rows(void **state)
 	put(t, 40, 100, 0, 1, 1); /* behind 10 */
 	put(t, 41, 1, 0, 1, 1);   /* behind 1 */
 	ROW(t, 0, 1, 41);         /* the oldest, with what it lets go; no other simple one */
-	take(t, 1, 99, true, numbers);
+	take(t, 1, 99, COMMIT_SET, numbers);
 	NOTHING(t, 2);
 	commit_table_put_back(t, 1, COMMIT_SMALLER);
-	take(t, 1, 99, true, &numbers[COMMIT_SET_MIN / 2]); /* 10 to 17: the older half */
+	take(t, 1, 99, COMMIT_SET, &numbers[COMMIT_SET_MIN / 2]); /* 10 to 17: the older half */
 	commit_table_put_back(t, 1, COMMIT_BACK);
-	settle(t, take(t, 1, 1, true, (const uint64_t[]){10, 0})[0]);
+	settle(t, take(t, 1, 1, COMMIT_SET, (const uint64_t[]){10, 0})[0]);
 	assert_int_equal(commit_table_ready(t), COMMIT_SET_MIN);
+	commit_table_free(t);
+}
+
+/* What is about one slot each goes together, a character's in their order up to one that another
+ * has to be done before; what is not of that kind waits, or goes with it as a set when few are
+ * ready. */
+static void slots_of_a_character(void **state)
+{
+	struct commit_table *t = table(64, 40, 1000);
+	uint64_t numbers[COMMIT_SET_MIN + 4] = {0};
+
+	(void)state;
+	put_slot(t, 1, 50, 3);
+	put_slot(t, 2, 50, 103); /* another slot, */
+	put_slot(t, 3, 50, 39);
+	put_slot(t, 4, 50, 103); /* the same one, */
+	put_slot(t, 5, 50, 4);   /* behind it */
+	for (uint64_t n = 0; n < COMMIT_SET_MIN - 2; n++)
+		put_slot(t, 10 + n, 60 + n, 3);
+	put(t, 40, 70 + COMMIT_SET_MIN, 0, 1, 1); /* not on a slot */
+	numbers[0] = 1;
+	for (uint64_t n = 0; n < COMMIT_SET_MIN - 2; n++)
+		numbers[n + 1] = 10 + n;
+	numbers[COMMIT_SET_MIN - 1] = 40;
+	take(t, 0, 99, COMMIT_SET, numbers); /* one slot too few are ready */
+	PUT_BACK(t, COMMIT_BACK);
+	put_slot(t, 30, 60 + COMMIT_SET_MIN, 3);
+	numbers[1] = 2;
+	numbers[2] = 3;
+	for (uint64_t n = 0; n < COMMIT_SET_MIN - 2; n++)
+		numbers[n + 3] = 10 + n;
+	numbers[COMMIT_SET_MIN + 1] = 30;
+	take(t, 0, 99, COMMIT_SLOTS, numbers);
+	ROW(t, 1, 40); /* 4 and 5 are behind what is in flight */
+	PUT_BACK(t, COMMIT_BACK);
+	take(t, 0, 2, COMMIT_SLOTS, (const uint64_t[]){1, 2, 0});
+	assert_int_equal(commit_table_ready(t), COMMIT_SET_MIN - 1);
+	settle(t, commit_table_find(t, (const uint64_t[]){0, 1}, 0));
+	settle(t, commit_table_find(t, (const uint64_t[]){0, 2}, 0));
+	assert_int_equal(commit_table_ready(t), COMMIT_SET_MIN); /* 3, and then 4 beside 5 */
+	take(t, 0, 2, COMMIT_SLOTS, (const uint64_t[]){10, 11, 0});
 	commit_table_free(t);
 }
 
@@ -335,10 +385,11 @@ static void model_settle(struct model *m, uint64_t number)
 struct flight {
 	struct commit *const *commits;
 	uint32_t count;
-	bool set;
+	enum commit_kind kind;
 };
 
-/* Nothing before a commit in flight shares a character with it but in its own row. */
+/* Nothing before a commit in flight shares a character with it but in its own row, or in its own
+ * slots about another slot. */
 static void expect_apart(const struct flight *flights)
 {
 	for (uint32_t a = 0; a < BATCHES; a++) {
@@ -354,30 +405,33 @@ static void expect_apart(const struct flight *flights)
 
 					if (!shared(one, two))
 						continue;
-					assert_true(a == b && !flights[a].set);
+					assert_true(a == b && flights[a].kind != COMMIT_SET);
 					assert_true(one->request[1] < two->request[1]);
+					assert_true(flights[a].kind == COMMIT_ROW ||
+						    one->op[0].slot != two->op[0].slot);
 				}
 			}
 		}
 	}
 }
 
-static uint32_t sets, rows;
+static uint32_t taken[COMMIT_KINDS], slots_shared;
 
 static void step(struct commit_table *t, struct model *m, struct flight *flights, uint64_t *number,
 	unsigned *seed)
 {
 	uint32_t what = (uint32_t)rand_r(seed) % 8, b = (uint32_t)rand_r(seed) % BATCHES;
 	uint64_t a = 1 + (uint64_t)rand_r(seed) % CHARACTERS;
-	uint64_t other = rand_r(seed) % 3 ? 0 : 1 + (uint64_t)rand_r(seed) % CHARACTERS;
+	uint64_t other = rand_r(seed) % 5 ? 0 : 1 + (uint64_t)rand_r(seed) % CHARACTERS;
 	struct flight *f = &flights[b];
 
 	if (what < 4) {
-		struct one one = commit_of(
-			++*number, a, other == a ? 0 : other, 1, 1 + (uint32_t)rand_r(seed) % 5);
+		uint32_t ops = rand_r(seed) % 4 ? 1 : 1 + (uint32_t)rand_r(seed) % 5;
+		struct one one = commit_of(++*number, a, other == a ? 0 : other, 1, ops);
 
 		for (uint32_t i = 0; i < one.head.ops; i++)
 			one.op[i] = (struct commit_op){.kind = COMMIT_SLOT, .slot = (uint16_t)i};
+		one.op[0].slot = (uint16_t)((uint32_t)rand_r(seed) % 4 * 37);
 		if (rand_r(seed) % 8 == 0)
 			one.op[0].serial = 1;
 		if (commit_table_put(t, &one.head, 0, 0))
@@ -386,11 +440,14 @@ static void step(struct commit_table *t, struct model *m, struct flight *flights
 			assert_int_equal(commit_table_used(t), CAPACITY);
 	} else if (what == 4 && !f->count && rand_r(seed) % 3 == 0) {
 		f->count = commit_table_take(
-			t, b, 1 + (uint32_t)rand_r(seed) % 30, &f->commits, &f->set);
-		sets += f->count && f->set;
-		rows += f->count && !f->set;
-		for (uint32_t i = 0; i < f->count && f->set; i++)
-			assert_true(f->commits[i]->simple);
+			t, b, 1 + (uint32_t)rand_r(seed) % 30, &f->commits, &f->kind);
+		taken[f->kind] += f->count > 0;
+		for (uint32_t i = 0; i < f->count; i++) {
+			assert_true(f->commits[i]->kind >= f->kind);
+			slots_shared += f->kind == COMMIT_SLOTS && i > 0 &&
+					shared(&f->commits[i - 1]->body.commit,
+						&f->commits[i]->body.commit);
+		}
 	} else if (what == 5 && f->count) {
 		commit_table_put_back(t, b, (unsigned)rand_r(seed) % 8);
 		f->count = 0;
@@ -441,8 +498,11 @@ static void any_order_keeps_order(void **state)
 		for (uint32_t i = 0; i < m.count; i++)
 			assert_non_null(commit_table_find(t, m.pending[i].head.request, 0));
 	}
-	print_message("%u sets, %u rows\n", sets, rows);
-	assert_true(sets > 100 && rows > 100);
+	print_message("%u rows, %u sets, %u of slots with %u of the same character\n",
+		taken[COMMIT_ROW], taken[COMMIT_SET], taken[COMMIT_SLOTS], slots_shared);
+	for (int kind = 0; kind < COMMIT_KINDS; kind++)
+		assert_true(taken[kind] > 100);
+	assert_true(slots_shared > 100);
 	commit_table_free(t);
 }
 
@@ -453,6 +513,7 @@ int main(void)
 		cmocka_unit_test(what_failed_goes_in_smaller_ones),
 		cmocka_unit_test(characters_are_in_one_batch),
 		cmocka_unit_test(sets_and_rows),
+		cmocka_unit_test(slots_of_a_character),
 		cmocka_unit_test(each_source_has_places),
 		cmocka_unit_test(expiry_spares_the_unknown),
 		cmocka_unit_test(expiry_finds_each),

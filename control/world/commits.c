@@ -183,20 +183,21 @@ static bool worth_a_link(const struct world *world, uint64_t now_ns)
 static bool send_batch(struct world *world, uint32_t batch, uint64_t now_ns)
 {
 	struct pg_call call;
-	bool set;
+	enum commit_kind kind;
 	uint32_t count =
 		commit_table_take(world->commits, batch, world->config->postgres.commits_per_batch,
-			&world->commits_sent[batch].commits, &set);
+			&world->commits_sent[batch].commits, &kind);
 
 	commit_encoder_fill(
-		world->commit_encoder, world->commits_sent[batch].commits, count, set, &call);
+		world->commit_encoder, world->commits_sent[batch].commits, count, kind, &call);
 	if (!pg_link_send(world->links[LINK_COMMITS_INDEX + batch], batch, &call, 1, now_ns)) {
 		commit_table_put_back(world->commits, batch, COMMIT_BACK);
 		return false;
 	}
 	world->commits_sent[batch].count = count;
+	world->commits_sent[batch].kind = kind;
 	world->commits_sent[batch].sent_ns = world->commits_sent_ns = now_ns;
-	world_count(world, WORLD_COMMIT_SETS, set);
+	world_count(world, WORLD_COMMIT_SETS, kind != COMMIT_ROW);
 	return true;
 }
 
@@ -264,7 +265,8 @@ static void commits_done(struct world *world, uint32_t batch, PGresult *const *r
 	uint32_t rows = world->commits_sent[batch].count, repeated;
 
 	histogram_add(&world->commit_time, now_ns - world->commits_sent[batch].sent_ns);
-	if (!commit_results_read(results, count, commits, rows, &repeated)) {
+	if (!commit_results_read(
+		    results, count, commits, rows, world->commits_sent[batch].kind, &repeated)) {
 		/* It was carried out, and what came of it is in the records. */
 		world_count(world, WORLD_COMMIT_BATCHES_FAILED, 1);
 		world->commit_batch.rows = rows;

@@ -6,6 +6,7 @@
 #define SW_CONTROL_WORLD_PG_BINARY_H
 
 #include <endian.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 #include <libpq-fe.h>
@@ -72,6 +73,48 @@ static inline uint64_t pg_column_64(const PGresult *result, int row, int column)
 
 	if (PQgetlength(result, row, column) == sizeof(value))
 		memcpy(&value, PQgetvalue(result, row, column), sizeof(value));
+	return be64toh(value);
+}
+
+/* An array of a result, without NULLs: its elements. */
+struct pg_array {
+	const uint8_t *elements;
+	uint32_t element_bytes;
+};
+
+/* False when it is not count (at least 1) elements of element_bytes. */
+static inline bool pg_array_open(struct pg_array *array, const PGresult *result, int row,
+	int column, uint32_t element_bytes, uint32_t count)
+{
+	const uint8_t *at = (const uint8_t *)PQgetvalue(result, row, column);
+	uint32_t head[5], bytes;
+
+	if (PQgetlength(result, row, column) !=
+		(int)(PG_ARRAY_HEAD_BYTES + count * (4 + element_bytes)))
+		return false;
+	memcpy(head, at, sizeof(head));
+	*array = (struct pg_array){at + PG_ARRAY_HEAD_BYTES, element_bytes};
+	for (uint32_t i = 0; i < count; i++) {
+		memcpy(&bytes, array->elements + (size_t)i * (4 + element_bytes), sizeof(bytes));
+		if (be32toh(bytes) != element_bytes)
+			return false;
+	}
+	return be32toh(head[0]) == 1 && be32toh(head[3]) == count;
+}
+
+static inline uint32_t pg_array_get_32(const struct pg_array *array, uint32_t i)
+{
+	uint32_t value;
+
+	memcpy(&value, array->elements + (size_t)i * (4 + array->element_bytes) + 4, sizeof(value));
+	return be32toh(value);
+}
+
+static inline uint64_t pg_array_get_64(const struct pg_array *array, uint32_t i)
+{
+	uint64_t value;
+
+	memcpy(&value, array->elements + (size_t)i * (4 + array->element_bytes) + 4, sizeof(value));
 	return be64toh(value);
 }
 

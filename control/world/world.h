@@ -108,7 +108,7 @@
 	X(COMMITS_NO_PLACE, "commits_no_place", COUNTER_SUM, "those of the unavailable for which no place was left to their shard") \
 	X(COMMITS_REPEATED, "commits_repeated", COUNTER_SUM, "commits that came again and got the first result") \
 	X(COMMIT_BATCHES, "commit_batches", COUNTER_SUM, "transactions of commits done")           \
-	X(COMMIT_SETS, "commit_sets", COUNTER_SUM, "those of them that were sent as a set: simple commits of many characters") \
+	X(COMMIT_SETS, "commit_sets", COUNTER_SUM, "those of them that were sent as a set or as slots: simple commits of many characters") \
 	X(COMMIT_BATCHES_FAILED, "commit_batches_failed", COUNTER_SUM, "transactions of commits that failed and are tried again") \
 	X(COMMIT_BATCHES_UNKNOWN, "commit_batches_unknown", COUNTER_SUM, "transactions of commits sent again because the connection was lost") \
 	X(AUDITS_TAKEN, "audits_taken", COUNTER_SUM, "records of what operators did, taken")       \

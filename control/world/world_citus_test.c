@@ -341,7 +341,8 @@ static void no_statement_looks_elsewhere(void **state)
 	server_sql(sql, "ALTER ROLE stormweir SET auto_explain.log_nested_statements = on");
 	server_sql(sql, "ALTER ROLE stormweir SET plan_cache_mode = force_custom_plan");
 	server_sql(sql, "DO $$ DECLARE p regprocedure; BEGIN FOR p IN SELECT oid FROM pg_proc WHERE "
-			"pronamespace = 'public'::regnamespace AND proname LIKE 'commit_set%' LOOP "
+			"pronamespace = 'public'::regnamespace AND proname LIKE ANY ('{commit_set%,"
+			"commit_slots%}') LOOP "
 			"EXECUTE format('ALTER FUNCTION %s SET plan_cache_mode = force_custom_plan', "
 			"p); END LOOP; END $$");
 	server_sql(sql, "INSERT INTO ledger SELECT 1, md5('old')::uuid, o, 0, 1, 0, 0, 0, 1 - 2 * o, "

@@ -172,6 +172,7 @@ struct world {
 	struct {
 		struct commit *const *commits;
 		uint32_t count;
+		enum commit_kind kind;
 		uint64_t sent_ns;
 	} commits_sent[CONFIG_COMMIT_LINKS_MAX];
 	uint64_t commits_sent_ns;  /* the last time on any of them */
