@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # bench_W7.sh [BUILD_FOLDER] [options]: chat: one line to 100,000 members, and what the game notices. About 4 minutes.
-#   --members N    of the channel in the first half (100000)
+#   --members N    of the channel in the first half (100000)  --rounds N   of its turns, at most (40)
 #   --players N    on one map in the second half (5000)       --rate N     lines a second that they say to all (20)
 #   --seconds N    of each stretch with and without chat (10)  --pairs N    of such stretches (4)
 #   --smoke        judge nothing, but fail when somebody does not come in, or something is lost
@@ -16,12 +16,12 @@ set -euo pipefail
 name=W7
 # shellcheck source=perf/onemap.sh
 . "$(dirname "${BASH_SOURCE[0]}")/onemap.sh"
-members=100000 players=5000 rate=20 seconds=10 pairs=4 smoke=0
+members=100000 rounds=40 players=5000 rate=20 seconds=10 pairs=4 smoke=0
 onemap_option() {
 	[[ $1 != --smoke ]] || smoke=1 taken=1
 }
-onemap_options "members players rate seconds pairs" "$@"
-((members && players && rate && seconds && pairs)) || onemap_usage "all numbers begin at 1"
+onemap_options "members rounds players rate seconds pairs" "$@"
+((members && rounds && players && rate && seconds && pairs)) || onemap_usage "all numbers begin at 1"
 lines_per_s=$rate # rate is the gate's, in onemap_config
 unset rate
 
@@ -29,7 +29,7 @@ unset rate
 
 mkdir -p "$build/bench/$name"
 first=$build/bench/$name/fanout.log
-until MEMBERS=$members "$here/perf/fanout.sh" "$build" | tee "$first"; do
+until MEMBERS=$members "$here/perf/fanout.sh" "$build" --rounds-max "$rounds" | tee "$first"; do
 	((members >= 2000)) || {
 		say "no fan-out could be measured; see $first"
 		exit 1
@@ -37,19 +37,31 @@ until MEMBERS=$members "$here/perf/fanout.sh" "$build" | tee "$first"; do
 	members=$((members / 2))
 	say "this machine does not hold so many: scaled down to $members members"
 done
-# of_side NAME SHARE: of the rates of its quiet turns, or of all if none was.
-of_side() {
-	awk -F'\t' -v side="$1" -v share="$2" '
-		$2 == side && $4 > 0 { all[n++] = $4; if ($3) kept[k++] = $4 }
+# turns_of SHARE [OTHER]: that quantile of the lines' rates, or of what they are in rates of the other side in the same round; of
+# quiet turns, or of all where none was.
+turns_of() {
+	awk -F'\t' -v share="$1" -v other="${2:-}" '
+		$4 > 0 { rate[$1, $2] = $4; kept[$1, $2] = $3; last = $1 }
+		function take(quiet,   r, n) {
+			for (r = 0; r <= last; r++) {
+				if (!((r, "lines") in rate) || (other && !((r, other) in rate))) continue
+				if (quiet && !(kept[r, "lines"] && (!other || kept[r, other]))) continue
+				value[n++] = other ? rate[r, "lines"] / rate[r, other] : rate[r, "lines"]
+			}
+			return n + 0
+		}
 		END {
-			if (!k) { for (i = 0; i < n; i++) kept[i] = all[i]; k = n }
-			for (i = 1; i < k; i++)
-				for (j = i; j && kept[j - 1] > kept[j]; j--) { t = kept[j]; kept[j] = kept[j - 1]; kept[j - 1] = t }
-			printf "%.0f\n", k ? kept[int((k - 1) * share + 0.5)] : 0
+			n = take(1)
+			if (!n) n = take(0)
+			for (i = 1; i < n; i++)
+				for (j = i; j && value[j - 1] > value[j]; j--) { t = value[j]; value[j] = value[j - 1]; value[j - 1] = t }
+			printf other ? "%.3f\n" : "%.0f\n", n ? value[int((n - 1) * share + 0.5)] : 0
 		}' "$build/bench/$name/turns.tsv"
 }
-deliveries=$(of_side lines 0.5)
-vs_w2=$(sed -n 's/.*\("vs_w2": {[^}]*}\).*/\1/p' "$first" | tail -1)
+deliveries=("$(turns_of 0.5)" "$(turns_of 0.25)" "$(turns_of 0.75)")
+vs_w2=("$(turns_of 0.5 w2)" "$(turns_of 0.25 w2)" "$(turns_of 0.75 w2)")
+echo "deliveries a second: ${deliveries[0]} (quartiles ${deliveries[1]} to ${deliveries[2]}); of W2 in the same round ${vs_w2[0]}" \
+	"(${vs_w2[1]} to ${vs_w2[2]})"
 
 # --- second half ---
 
@@ -108,7 +120,7 @@ chat_run() {
 	echo "chat: { channel_rate: $((lines_per_s < 500 ? 2 * lines_per_s : 1000)), log_days: 0 }" >>"$dir/node.yaml"
 	onemap_tickets "$players" || return 2
 	# shellcheck disable=SC2059 # the columns
-	printf "$columns" pair chat tick_p50 tick_p99 said lines deliv/s delay_p99 missed gone
+	printf "$columns" pair chat tick_p50 tick_p99 said pieces deliv/s delay_p99 missed gone
 	if onemap_server_start && onemap_characters "$players" "$width" uniform; then
 		chat_play || status=$?
 	else
@@ -126,7 +138,7 @@ chat_run || {
 	say "the run could not be made; its logs are in $out"
 	exit 1
 }
-echo "milliseconds; delay: from a line's taking to its last deliveries being queued; lines: fan-outs begun"
+echo "milliseconds; delay: from a line's taking to its last deliveries being queued; pieces: of lines, each for 1,020 members of a worker at most"
 # changes: of the p99, with chat over without, less 1; sorted.
 changes() {
 	local pair
@@ -153,6 +165,5 @@ if ((smoke)) && ((!heard || dropped || gone || heard < said * players * 9 / 10))
 	exit 1
 fi
 bench_json W7 "$commit" \
-	"$(metric_json deliveries_per_s "$deliveries" "$(of_side lines 0.25)" "$(of_side lines 0.75)" higher 1000000)" \
-	"${vs_w2:-$(metric_json vs_w2 "$(per "$deliveries" "$(of_side w2 0.5)" %.3f)" 0 0 higher 0.6)}" \
+	"$(metric_json deliveries_per_s "${deliveries[@]}" higher 1000000)" "$(metric_json vs_w2 "${vs_w2[@]}" higher 0.6)" \
 	"$(metric_json tick_p99_change "${change[pairs / 2]}" "${change[0]}" "${change[pairs - 1]}" lower 0.05)"

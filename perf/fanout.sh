@@ -37,4 +37,4 @@ sides() {
 
 turns_head ", a line to $members members"
 # Lines that were stopped in the middle go on first.
-turns_run --turn-ms 600 --warm-ms 300 --pairs 12 --rounds-max 60 "$@"
+turns_run --turn-ms 600 --warm-ms 300 --pairs 12 "$@"
