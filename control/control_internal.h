@@ -30,6 +30,7 @@
 	X(MESSAGES, "messages", COUNTER_SUM, "messages taken from the rings")                      \
 	X(DELAYED, "messages_delayed", COUNTER_SUM, "messages that waited because their ring was full") \
 	X(LOST, "messages_lost", COUNTER_SUM, "messages that could not even wait; a receiver has stopped, or our bug") \
+	X(MISFITS, "messages_misfit", COUNTER_SUM, "messages of other threads whose size is not their type's: our bug") \
 	X(WAITING, "waiting_slots", COUNTER_GAUGE, "slots that wait for full rings")               \
 	X(HELD, "rounds_held", COUNTER_SUM, "rounds in which the dataplane's rings were left standing, because much waits") \
 	X(ORDERS_DONE, "orders_done", COUNTER_SUM, "operators' orders that were carried out, and questions answered") \
@@ -105,6 +106,8 @@ extern const struct gate_ops ctl_gate_ops;         /* likewise */
 void ctl_built(void *ctx, uint32_t id, bool good);
 /* Through the outbox of a ring; what finds no place there is counted and said. */
 void ctl_push(struct ctl *ctl, struct outbox *outbox, const struct msg *message);
+/* Whether a message has this size; counted when not. */
+bool ctl_fits(struct ctl *ctl, const struct msg *message, size_t bytes);
 struct outbox *ctl_shard_outbox(struct ctl *ctl, uint32_t shard);
 struct outbox *ctl_world_outbox(struct ctl *ctl);
 struct outbox *ctl_chat_outbox(struct ctl *ctl); /* only where there is chat */

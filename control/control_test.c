@@ -19,6 +19,7 @@
 #include "common/log.h"
 #include "common/mono.h"
 #include "common/party.h"
+#include "control/control_internal.h"
 #include "control/control_rig.h"
 #include "control/ops/http_get.h"
 #include "control/ops/ops.h"
@@ -449,6 +450,44 @@ static void test_emptied_redis(void **state)
 	rig_fini(&rig);
 }
 
+/* Words of other threads that are not of their type's size: counted, and nothing else. */
+static void test_misfits(void **state)
+{
+	static const struct {
+		enum msg_type type;
+		uint32_t bytes, count; /* of nodes */
+	} rows[] = {
+		{MSG_NODES, 0, 0},
+		{MSG_NODES, sizeof(struct msg_nodes) - 1, 0},
+		{MSG_NODES, sizeof(struct msg_nodes), 1},
+		{MSG_NODES, sizeof(struct msg_nodes) + NODE_NAME_BYTES, 0},
+		{MSG_NODES, sizeof(struct msg_nodes) + NODE_NAME_BYTES, UINT32_MAX},
+		{MSG_CHARACTER_SETTLED, sizeof(struct msg_character_settled) - 8, 0},
+		{MSG_WORLD_FLUSHED, sizeof(struct msg_world_flushed) + 8, 0},
+		{MSG_WRITES_RESULT, 0, 0},
+		{MSG_CORRECTION_RESULT, 1, 0},
+	};
+	static uint8_t body[1024];
+	struct rig rig;
+
+	(void)state;
+	rig_init(&rig, 4096);
+	rig_start(&rig);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct msg_nodes head = {.known = 1, .count = rows[i].count};
+
+		memcpy(body, &head, sizeof(head));
+		rig_push(rig.links.from_world, rows[i].type, 0, body, rows[i].bytes, 0);
+		while (counter_get(&rig.ctl->counters[CTL_C_MISFITS]) < i + 1)
+			rig_nap();
+	}
+	assert_int_equal(ctl_state(rig.ctl), CTL_READY);
+	rig_stop(&rig, 0);
+	assert_int_equal(
+		counter_get(&rig.ctl->counters[CTL_C_MISFITS]), sizeof(rows) / sizeof(rows[0]));
+	rig_fini(&rig);
+}
+
 #define STORM 1500u
 
 static struct {
@@ -582,6 +621,7 @@ int main(void)
 		cmocka_unit_test(test_full_ring),
 		cmocka_unit_test(test_silent_stop),
 		cmocka_unit_test(test_emptied_redis),
+		cmocka_unit_test(test_misfits),
 		cmocka_unit_test(test_storm),
 	};
 

@@ -37,6 +37,14 @@ void ctl_push(struct ctl *ctl, struct outbox *outbox, const struct msg *message)
 	counter_add(&ctl->counters[CTL_C_LOST], 1);
 }
 
+bool ctl_fits(struct ctl *ctl, const struct msg *message, size_t bytes)
+{
+	if (message->payload_bytes == bytes)
+		return true;
+	counter_add(&ctl->counters[CTL_C_MISFITS], 1);
+	return false;
+}
+
 struct outbox *ctl_shard_outbox(struct ctl *ctl, uint32_t shard)
 {
 	return &ctl->outboxes[ctl->links.workers + shard];
@@ -197,7 +205,7 @@ static void on_settled(struct ctl *ctl, const struct msg *message)
 {
 	struct msg_character_settled body;
 
-	if (message->payload_bytes != sizeof(body))
+	if (!ctl_fits(ctl, message, sizeof(body)))
 		return;
 	memcpy(&body, msg_payload(message), sizeof(body));
 	if (body.settled)
@@ -380,7 +388,7 @@ static void on_world_flushed(struct ctl *ctl, const struct msg *message)
 {
 	struct msg_world_flushed body;
 
-	if (ctl->state != CTL_STOPPING_WORLD || message->payload_bytes != sizeof(body))
+	if (!ctl_fits(ctl, message, sizeof(body)) || ctl->state != CTL_STOPPING_WORLD)
 		return;
 	memcpy(&body, msg_payload(message), sizeof(body));
 	/* What a silent shard kept is not in the world's count. */
@@ -452,12 +460,13 @@ static void on_nodes(struct ctl *ctl, const struct msg *message)
 	struct msg_nodes head;
 	size_t used = 0;
 
-	if (message->payload_bytes < sizeof(head))
+	/* What is not known, or cannot be, is asked again, as long as it matters. */
+	memset(&head, 0, sizeof(head));
+	memcpy(&head, at, message->payload_bytes < sizeof(head) ? 0 : sizeof(head));
+	if (!ctl_fits(ctl, message,
+		    sizeof(head) + (head.count <= NODES_MAX ? head.count : 0) * NODE_NAME_BYTES) ||
+		!head.known)
 		return;
-	memcpy(&head, at, sizeof(head));
-	if (!head.known || head.count > NODES_MAX ||
-		message->payload_bytes != sizeof(head) + head.count * NODE_NAME_BYTES)
-		return; /* asked again, as long as it matters */
 	at += sizeof(head);
 	for (uint32_t i = 0; i < head.count; i++, at += NODE_NAME_BYTES)
 		used += (size_t)snprintf(names + used, sizeof(names) - used, "%.*s ",

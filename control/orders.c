@@ -273,10 +273,10 @@ void orders_take(struct ctl *ctl, const struct msg *message, uint64_t now_ns)
 	struct msg_order body;
 	size_t used = 0;
 
-	if (message->type != MSG_ORDER || message->payload_bytes < sizeof(body))
-		return;
-	memcpy(&body, msg_payload(message), sizeof(body));
-	if (body.words_bytes != message->payload_bytes - sizeof(body))
+	memset(&body, 0, sizeof(body));
+	memcpy(&body, msg_payload(message),
+		message->payload_bytes < sizeof(body) ? 0 : sizeof(body));
+	if (message->type != MSG_ORDER || !ctl_fits(ctl, message, sizeof(body) + body.words_bytes))
 		return;
 	memcpy(order.author, body.author, sizeof(order.author) - 1);
 	order.role = body.role;

@@ -40,13 +40,13 @@ void orders_chat_answered(struct ctl *ctl, const struct msg *message)
 	struct msg_order_answer body;
 	char text[ORDER_TEXT_BYTES + 1];
 
-	if (message->type != MSG_CHAT_ORDER_ANSWER || message->payload_bytes < sizeof(body) ||
-		!kept)
+	memset(&body, 0, sizeof(body));
+	memcpy(&body, msg_payload(message),
+		message->payload_bytes < sizeof(body) ? 0 : sizeof(body));
+	if (message->type != MSG_CHAT_ORDER_ANSWER ||
+		!ctl_fits(ctl, message, sizeof(body) + body.text_bytes) ||
+		body.text_bytes > ORDER_TEXT_BYTES || !kept)
 		return; /* answered at its deadline */
-	memcpy(&body, msg_payload(message), sizeof(body));
-	if (body.text_bytes > ORDER_TEXT_BYTES ||
-		body.text_bytes != message->payload_bytes - sizeof(body))
-		return;
 	memcpy(text, msg_payload(message) + sizeof(body), body.text_bytes);
 	text[body.text_bytes] = 0;
 	order_kept_end(ctl, kept, (enum order_result)body.result, text);

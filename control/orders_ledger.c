@@ -206,7 +206,7 @@ void orders_corrected(struct ctl *ctl, const struct msg *message)
 	char text[512], owner[2][128] = {"", ""}, request[37];
 	bool ok;
 
-	if (message->payload_bytes != sizeof(body))
+	if (!ctl_fits(ctl, message, sizeof(body)))
 		return;
 	memcpy(&body, msg_payload(message), sizeof(body));
 	ok = body.result == COMMIT_RESULT_OK;

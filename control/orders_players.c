@@ -81,7 +81,7 @@ void orders_writes(struct ctl *ctl, const struct msg *message)
 	struct kept_order *kept;
 	char text[256];
 
-	if (message->payload_bytes != sizeof(body))
+	if (!ctl_fits(ctl, message, sizeof(body)))
 		return;
 	memcpy(&body, msg_payload(message), sizeof(body));
 	snprintf(text, sizeof(text), "not saved     %u commits, %s%s%s", body.commits,

@@ -253,7 +253,7 @@ void scripts_from_shard(struct ctl *ctl, const struct msg *message, uint64_t now
 	uint32_t slot;
 
 	(void)now_ns;
-	if (message->payload_bytes != sizeof(body))
+	if (!ctl_fits(ctl, message, sizeof(body)))
 		return;
 	memcpy(&body, msg_payload(message), sizeof(body));
 	body.text[sizeof(body.text) - 1] = '\0';
