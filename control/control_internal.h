@@ -112,6 +112,8 @@ struct outbox *ctl_shard_outbox(struct ctl *ctl, uint32_t shard);
 struct outbox *ctl_world_outbox(struct ctl *ctl);
 struct outbox *ctl_chat_outbox(struct ctl *ctl); /* only where there is chat */
 void ctl_to_chat(void *ctx, const struct msg *message);
+/* As presence_ops.corrected. */
+void ctl_corrected(void *ctx, uint64_t session, uint64_t character_id);
 bool ctl_claimed(void *ctx, uint64_t session, enum adm_claim said);
 void ctl_redis_changed(void *ctx, enum redis_link_state state, const char *sentence);
 void ctl_begin_stop(struct ctl *ctl);

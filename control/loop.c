@@ -636,7 +636,7 @@ const struct director_ops ctl_director_ops = {NULL, build, to_shard, load, order
 
 const struct party_ops ctl_party_ops = {NULL, to_shard, to_world, find_player, orders_looked};
 
-const struct presence_ops ctl_presence_ops = {NULL, sought, oust};
+const struct presence_ops ctl_presence_ops = {NULL, sought, oust, ctl_corrected};
 const struct gate_ops ctl_gate_ops = {.tell = gate_told,
 	.admit = gate_admit,
 	.move = gate_move_to,

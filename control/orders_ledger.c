@@ -176,19 +176,26 @@ static const char *result_text(uint32_t result)
 	return "a newer server's result";
 }
 
-/* Who plays on this node is told by its shard. */
-static void reload(struct ctl *ctl, uint64_t character_id)
+/* Who plays on this node is told by its shard. False: nobody does. */
+static bool reload(struct ctl *ctl, uint64_t character_id)
 {
 	struct msg_player_reload body;
 	struct adm_seat seat;
 	struct msg message;
 
-	if (!character_id || !adm_seat_of(ctl->adm, character_id, &seat))
-		return;
+	if (!adm_seat_of(ctl->adm, character_id, &seat))
+		return false;
 	body.session = seat.session;
 	memcpy(msg_begin(&message, MSG_PLAYER_RELOAD, seat.peer, sizeof(body)), &body,
 		sizeof(body));
 	ctl_push(ctl, ctl_shard_outbox(ctl, seat.shard), &message);
+	return true;
+}
+
+void ctl_corrected(void *ctx, uint64_t session, uint64_t character_id)
+{
+	(void)session; /* a newer stay reads the same */
+	reload(ctx, character_id);
 }
 
 static void owner_text(const struct msg_correction_result *body, int who, char *text, size_t bytes)
@@ -211,7 +218,8 @@ void orders_corrected(struct ctl *ctl, const struct msg *message)
 	memcpy(&body, msg_payload(message), sizeof(body));
 	ok = body.result == COMMIT_RESULT_OK;
 	for (int i = 0; i < 2 && ok; i++) {
-		reload(ctl, body.character_id[i]);
+		if (body.character_id[i] && !reload(ctl, body.character_id[i]))
+			presence_corrected(ctl->presence, body.character_id[i]);
 		owner_text(&body, i, owner[i], sizeof(owner[i]));
 	}
 	kept = order_kept(ctl, body.order);

@@ -282,6 +282,17 @@ static void on_nothing(void *ctx, enum redis_result result, const struct redisRe
 	(void)reply; /* the heartbeat beside it says what is wrong */
 }
 
+void presence_corrected(struct presence *presence, uint64_t character_id)
+{
+	char character[WHO_BYTES];
+
+	who_text(presence, character_id, character);
+	redis_link_script(presence->link, REDIS_SCRIPT_PRESENCE_TELL, on_nothing, NULL, 1, 3,
+		(const char *[]){presence->base, character, presence->config->node.name,
+			presence->boot},
+		NULL);
+}
+
 void presence_beat(struct presence *presence, bool stopped)
 {
 	char key[BASE_BYTES + 80], expire_ms[16];
@@ -296,13 +307,16 @@ void presence_beat(struct presence *presence, bool stopped)
 			(const char *[]){"SET", key, presence->boot, "PX", expire_ms}, NULL);
 }
 
-/* "boot session realm:character" */
+/* "boot session realm:character", a stay to end; with "reload" before it: to be read again. */
 static void on_letter(struct presence *presence, const char *text)
 {
+	static const char reload[] = "reload ";
+	bool corrected = !strncmp(text, reload, sizeof(reload) - 1);
 	uint64_t session, character_id;
 	char boot[HEX_BYTES];
 	unsigned realm_id;
 
+	text += corrected ? sizeof(reload) - 1 : 0;
 	if (sscanf(text, "%16[0-9a-f] %" SCNx64 " %u:%" SCNu64, boot, &session, &realm_id,
 		    &character_id) != 4) {
 		count(presence, PRESENCE_C_MALFORMED, 1);
@@ -311,6 +325,11 @@ static void on_letter(struct presence *presence, const char *text)
 	/* Else it was meant for who had this name before. */
 	if (strcmp(boot, presence->boot) || realm_id != presence->config->node.realm_id)
 		return;
+	if (corrected) {
+		count(presence, PRESENCE_C_CORRECTED, 1);
+		presence->ops.corrected(presence->ops.ctx, session, character_id);
+		return;
+	}
 	count(presence, PRESENCE_C_MAILS, 1);
 	presence->ops.oust(presence->ops.ctx, session, character_id);
 }

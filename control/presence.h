@@ -7,7 +7,8 @@
  *   <prefix>{presence}:at:<realm>:<character>  hash: node, boot, session, generation
  *   <prefix>{presence}:alive:<node>            boot, redis.heartbeat_expire: who has it not is no
  *                                              obstacle to anybody
- *   <prefix>{presence}:mail:<node>             list of stays that it is to end
+ *   <prefix>{presence}:mail:<node>             list of stays that it is to end, or whose belongings
+ *                                              were changed from outside
  *
  * Thread: the control loop. */
 #ifndef SW_CONTROL_PRESENCE_H
@@ -36,6 +37,7 @@ struct presence;
 	X(SEEKS, "seeks", COUNTER_SUM, "logins that asked whether another node has their character") \
 	X(HELD, "held", COUNTER_SUM, "answers that another node has it and was told to end it")    \
 	X(MAILS, "mails", COUNTER_SUM, "stays that other nodes told this one to end")              \
+	X(CORRECTED, "corrected", COUNTER_SUM, "stays whose character another node has corrected") \
 	X(LOST, "lost", COUNTER_SUM, "stays that were found to be another node's, a newer login's") \
 	X(DROPS, "drops", COUNTER_SUM, "characters that were let go")                              \
 	X(MALFORMED, "malformed", COUNTER_SUM, "answers of Redis that make no sense")
@@ -49,6 +51,8 @@ struct presence_ops {
 	bool (*sought)(void *ctx, uint64_t session, enum adm_sought said);
 	/* The stay is to end: another node has the character, or waits for it. */
 	void (*oust)(void *ctx, uint64_t session, uint64_t character_id);
+	/* Another node has changed what the character owns. */
+	void (*corrected)(void *ctx, uint64_t session, uint64_t character_id);
 };
 
 /* boot_id: random, per process. NULL: no memory. */
@@ -65,6 +69,9 @@ int presence_seek(struct presence *presence, uint64_t session, uint64_t characte
 void presence_put(struct presence *presence, const struct adm_presence *who);
 void presence_drop(struct presence *presence, const struct adm_presence *who);
 void presence_flush(struct presence *presence);
+/* What the character owns was changed by this node, which may not play it: who does is told. While Redis is away
+ * nobody is: what is PostgreSQL's is read at the next login. */
+void presence_corrected(struct presence *presence, uint64_t character_id);
 /* The node lives; not any more, with all its players saved. */
 void presence_beat(struct presence *presence, bool stopped);
 /* Looks at the mail, when it is time. */

@@ -11,9 +11,11 @@
 
 #include <cmocka.h>
 
+#include "common/correction.h"
 #include "common/log.h"
 #include "common/mono.h"
 #include "control/admission/pass_key.h"
+#include "control/control_internal.h"
 #include "control/control_rig.h"
 #include "proto/client.pb-c.h"
 
@@ -162,6 +164,50 @@ static void a_login_under_way_makes_room(void **state)
 	there = load_at(&b); /* nothing was played: at once */
 	join_at(&b, there, 43);
 	rig_until(&a, "HGET t{presence}:at:1:7 generation", "43", 0);
+	end();
+}
+
+static void corrected_at(struct rig *rig, uint32_t result)
+{
+	const struct msg_correction_result body = {
+		.character_id = {HERO}, .result = result}; /* its order has ended already */
+
+	rig_push(rig->links.from_world, MSG_CORRECTION_RESULT, 0, &body, sizeof(body), 0);
+}
+
+/* What an operator has changed through one node is read again where the character plays, and there only. */
+static void a_correction_elsewhere_is_told(void **state)
+{
+	struct msg_player_reload reload;
+	redisReply *reply;
+	uint64_t here;
+
+	(void)state;
+	start();
+	corrected_at(&b, COMMIT_RESULT_OK); /* nobody plays it */
+	hello(&a, 1);
+	here = load_at(&a);
+	join_at(&a, here, 42);
+	rig_until(&a, "HGET t{presence}:at:1:7 generation", "42", 0);
+	corrected_at(&b, COMMIT_RESULT_NOT_ENOUGH); /* nothing has changed */
+	corrected_at(&b, COMMIT_RESULT_OK);
+	memcpy(&reload, msg_payload(rig_expect(a.links.to_shard[0], MSG_PLAYER_RELOAD)),
+		sizeof(reload));
+	assert_int_equal(reload.session, here);
+	/* A letter to who had the node's name before, and one that is none. */
+	freeReplyObject(rig_ask(&a, "EVAL redis.call('rpush',KEYS[1],'reload\\0325\\0326\\0321:7','reload') 1 "
+				    "t{presence}:mail:node-1"));
+	while (counter_get(&presence_counters(a.ctl->presence)->values[PRESENCE_C_MALFORMED]) < 1)
+		rig_nap();
+	corrected_at(&a, COMMIT_RESULT_OK); /* by its own node, without a letter */
+	rig_expect(a.links.to_shard[0], MSG_PLAYER_RELOAD);
+	assert_int_equal(
+		counter_get(&presence_counters(a.ctl->presence)->values[PRESENCE_C_CORRECTED]), 1);
+	assert_int_equal(
+		counter_get(&presence_counters(a.ctl->presence)->values[PRESENCE_C_MAILS]), 0);
+	reply = rig_ask(&a, "KEYS t{presence}:mail:*");
+	assert_int_equal(reply->elements, 0);
+	freeReplyObject(reply);
 	end();
 }
 
@@ -317,6 +363,7 @@ int main(void)
 		cmocka_unit_test(a_login_elsewhere_ends_the_stay),
 		cmocka_unit_test(a_pass_ends_no_later_stay),
 		cmocka_unit_test(a_login_under_way_makes_room),
+		cmocka_unit_test(a_correction_elsewhere_is_told),
 		cmocka_unit_test(a_node_without_a_beat_is_no_obstacle),
 		cmocka_unit_test(an_emptied_redis_makes_the_older_stay_end),
 	};

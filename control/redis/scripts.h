@@ -13,6 +13,7 @@
 	X(PRESENCE_SEEK, presence_seek)                                                            \
 	X(PRESENCE_PUT, presence_put)                                                              \
 	X(PRESENCE_DROP, presence_drop)                                                            \
+	X(PRESENCE_TELL, presence_tell)                                                            \
 	X(PARTY_STEP, party_step)                                                                  \
 	X(GATE_TURN, gate_turn)                                                                    \
 	X(GATE_STATE, gate_state)
