@@ -61,9 +61,9 @@ cluster_master() {
 
 redis() { redis-cli -p "$(cluster_master)" "$@"; }
 
-# waits_until WHAT COMMAND...: up to 15 s.
+# waits_until WHAT COMMAND...: up to 60 s.
 waits_until() {
-	local turns=150 what=$1
+	local turns=600 what=$1
 	shift
 	until "$@" >/dev/null 2>&1; do
 		((turns-- > 0)) || die "never: $what"
