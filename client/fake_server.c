@@ -244,7 +244,7 @@ static void on_hello(struct fake_server *server, ENetPeer *peer, const Sw__Hello
 	server->hellos++;
 	if (server->mute)
 		return;
-	if (hello->ticket.len < sizeof(ticket))
+	if (hello->ticket.len && hello->ticket.len < sizeof(ticket))
 		memcpy(ticket, hello->ticket.data, hello->ticket.len);
 	if (hello->pass.len && hello->pass.len < sizeof(pass)) {
 		memcpy(pass, hello->pass.data, hello->pass.len);
