@@ -218,7 +218,7 @@
 	X("postgres.saves_per_batch", postgres.saves_per_batch, INTEGER, 1, 4096, "250", "Saves per transaction.") \
 	X("postgres.commits_pending_max", postgres.commits_pending_max, INTEGER, 64, 1048576, "8192", "Commits (changes of what characters own) that may wait for PostgreSQL, 1.8 KiB each; more are refused at once.") \
 	X("postgres.commits_per_batch", postgres.commits_per_batch, INTEGER, 1, 4096, "250", "Commits per transaction.") \
-	X("postgres.commit_links", postgres.commit_links, INTEGER, 1, CONFIG_COMMIT_LINKS_MAX, "3", "Connections for commits, one transaction at a time each. A node holds two more, for loads and saves.") \
+	X("postgres.commit_links", postgres.commit_links, INTEGER, 1, CONFIG_COMMIT_LINKS_MAX, "3", "Connections for commits, one transaction at a time each. A node holds three more, for loads, saves and chat.") \
 	X("postgres.record_hours", postgres.record_hours, INTEGER, 24, 87600, "168", "Hours for which the record of a finished commit is kept at least; it stays until the next login of its character.") \
 	X("postgres.ledger_days", postgres.ledger_days, INTEGER, 0, 36500, "0", "Days for which rows of the ledger are kept; older ones are summed up (table ledger_sum) and removed, and swctl audit ledger still proves every balance. 0: for ever. All nodes of a realm have the same.") \
 	\

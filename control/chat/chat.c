@@ -12,6 +12,8 @@
 #include "common/mono.h"
 #include "control/chat/chat_internal.h"
 #include "control/chat/chat_orders.h"
+#include "control/chat/chat_pg.h"
+#include "control/chat/chat_redis.h"
 #include "control/chat/packet.h"
 #include "proto/message_types.h"
 
@@ -22,6 +24,9 @@
 #define OUTBOX_SLOTS_MAX (1u << 16)
 /* Longest wait, at a stop, for leases to be given back and the log to be written. */
 #define FINISH_NS NS_PER_S
+/* Of a channel's history, with a report. A history is of its owner's memory: a report of a channel
+ * that another node owns has the numbers alone, and the log has the text. */
+#define REPORT_LINES 20u
 
 static const struct counter_desc counter_descs[CHAT_COUNTER_COUNT] = {
 #define DESC(id, name, kind, help) {name, help, kind},
@@ -79,22 +84,19 @@ void chat_slot_is(struct chat *chat, uint32_t slot, uint32_t node, uint64_t toke
 		chat_gateway_owner_changed(chat->gateway, slot, chat->now_ns);
 }
 
-static void remote(struct chat *chat, uint32_t node, const struct chat_word *word)
-{
-	(void)chat;
-	(void)node;
-	(void)word;
-}
-
 void chat_to_owner(struct chat *chat, const struct chat_word *word)
 {
 	uint32_t node = chat->slot_node[chat_slot(word->channel)];
+	bool lost = false;
 
 	if (node == CHAT_NODE_SELF) {
 		chat_owner_word(chat->owner, CHAT_NODE_SELF, word, chat->now_ns, chat->unix_ms);
 	} else if (node != CHAT_NODE_NONE) {
-		remote(chat, node, word);
-	} else if (word->type == CHAT_WORD_SAY) {
+		lost = !chat_redis_send(chat->redis, chat->nodes[node], word);
+	} else {
+		lost = true;
+	}
+	if (lost && word->type == CHAT_WORD_SAY) {
 		struct chat_word answer = {.type = CHAT_WORD_REFUSED,
 			.session = word->session,
 			.request = word->request,
@@ -109,8 +111,8 @@ void chat_to_gateway(struct chat *chat, uint32_t node, const struct chat_word *w
 {
 	if (node == CHAT_NODE_SELF)
 		chat_gateway_word(chat->gateway, CHAT_NODE_SELF, word, chat->now_ns, chat->unix_ms);
-	else
-		remote(chat, node, word);
+	else if (chat->nodes[node][0])
+		chat_redis_send(chat->redis, chat->nodes[node], word);
 }
 
 void chat_from_node(struct chat *chat, uint32_t node, const struct chat_word *word)
@@ -156,8 +158,7 @@ static bool owner_may(void *ctx, uint64_t channel)
 
 static void owner_said(void *ctx, const struct chat_said *said)
 {
-	(void)ctx;
-	(void)said;
+	chat_pg_log(((struct chat *)ctx)->pg, said, 0, CHAT_REFUSED_NONE);
 }
 
 static void gateway_to_owner(void *ctx, const struct chat_word *word)
@@ -200,50 +201,70 @@ static void gateway_push(void *ctx, uint32_t worker, const struct msg *message)
 
 static void gateway_seek(void *ctx, const struct chat_word *word)
 {
-	struct chat *chat = ctx;
-
-	chat_gateway_sought(
-		chat->gateway, word, false, 0, CHAT_REFUSED_OFFLINE, chat->now_ns, chat->unix_ms);
+	chat_redis_seek(((struct chat *)ctx)->redis, word);
 }
 
-static void gateway_presence(void *ctx, const struct msg_chat_player *player, bool here)
+static void gateway_presence(void *ctx, const struct msg_chat_player *player, bool here, bool news)
 {
-	(void)ctx;
-	(void)player;
-	(void)here;
+	struct chat *chat = ctx;
+
+	chat_redis_presence(chat->redis, player, here);
+	if (news)
+		chat_pg_blocks(chat->pg, player->character_id);
 }
 
 static void gateway_refused(void *ctx, const struct chat_who *who, uint32_t kind, uint64_t channel,
 	enum chat_refusal reason, const uint8_t *text, uint32_t bytes)
 {
-	(void)ctx, (void)who, (void)kind, (void)channel, (void)reason, (void)text, (void)bytes;
+	struct chat *chat = ctx;
+	const struct chat_said said = {.channel = channel,
+		.kind = kind,
+		.sender_id = who->character_id,
+		.sender = who->name,
+		.unix_ms = chat->unix_ms,
+		.text = (const char *)text,
+		.text_bytes = bytes};
+
+	chat_pg_log(chat->pg, &said, 0, reason);
 }
 
 static void gateway_whispered(void *ctx, const struct chat_word *word)
 {
-	(void)ctx, (void)word;
+	struct chat *chat = ctx;
+	const struct chat_said said = {.token = word->token,
+		.sequence = word->sequence,
+		.sender_id = word->sender_id,
+		.sender = word->name,
+		.unix_ms = word->unix_ms,
+		.text = (const char *)word->body,
+		.text_bytes = word->body_bytes};
+
+	chat_pg_log(chat->pg, &said, word->target_id, CHAT_REFUSED_NONE);
 }
 
 static void gateway_block(void *ctx, uint64_t character_id, uint64_t other_id, bool blocked)
 {
-	(void)ctx, (void)character_id, (void)other_id, (void)blocked;
+	chat_pg_block(((struct chat *)ctx)->pg, character_id, other_id, blocked);
 }
 
 static void gateway_report(void *ctx, const struct chat_who *who, uint64_t request,
 	uint64_t channel, uint64_t token, uint64_t sequence, const uint8_t *why, uint32_t bytes)
 {
+	struct chat_said lines[REPORT_LINES];
 	struct chat *chat = ctx;
+	uint32_t count = chat_owner_history(chat->owner, channel, lines, REPORT_LINES);
 
-	(void)channel, (void)token, (void)sequence, (void)why, (void)bytes;
-	chat_gateway_answer(chat->gateway, who->session, request, CHAT_REFUSED_UNAVAILABLE);
+	if (!chat_pg_report(chat->pg, who->session, request, who->character_id, channel, token,
+		    sequence, why, bytes, lines, count))
+		chat_gateway_answer(chat->gateway, who->session, request, CHAT_REFUSED_UNAVAILABLE);
 }
 
 static void gateway_fetch(void *ctx, const struct chat_who *who, uint64_t request, uint64_t after)
 {
 	struct chat *chat = ctx;
 
-	(void)after;
-	chat_gateway_answer(chat->gateway, who->session, request, CHAT_REFUSED_UNAVAILABLE);
+	if (!chat_pg_fetch(chat->pg, who->session, request, after))
+		chat_gateway_answer(chat->gateway, who->session, request, CHAT_REFUSED_UNAVAILABLE);
 }
 
 /* ---- the loop ---- */
@@ -304,9 +325,15 @@ static void on_drain(uv_timer_t *timer)
 	for (uint32_t w = 0; w < chat->links.workers; w++)
 		busy += outbox_flush(&chat->to_worker[w]);
 	busy += outbox_flush(&chat->to_control);
+	chat_pg_tick(chat->pg, chat->now_ns);
+	chat_redis_tick(chat->redis, chat->now_ns);
 	if (chat->stopping) {
-		uv_stop(&chat->loop);
-		return;
+		if (!chat->finish_by_ns)
+			chat->finish_by_ns = chat->now_ns + FINISH_NS;
+		if (chat_pg_finish(chat->pg, chat->now_ns) || chat->now_ns >= chat->finish_by_ns) {
+			uv_stop(&chat->loop);
+			return;
+		}
 	}
 	chat->idle_rounds = busy ? 0 : chat->idle_rounds + 1;
 	uv_timer_start(timer, on_drain, chat->idle_rounds < IDLE_ROUNDS ? BUSY_MS : IDLE_MS, 0);
@@ -363,7 +390,11 @@ static void *run(void *arg)
 	pthread_setname_np(pthread_self(), "chat");
 	uv_timer_start(&chat->drain_timer, on_drain, BUSY_MS, 0);
 	uv_timer_start(&chat->second_timer, on_second, 1000, 1000);
-	uv_run(&chat->loop, UV_RUN_DEFAULT);
+	chat->redis = chat_redis_new(chat); /* it writes on the thread that made it */
+	if (chat->redis)
+		uv_run(&chat->loop, UV_RUN_DEFAULT);
+	else
+		sw_log(SW_LOG_ERROR, "chat", "no memory: there is no chat");
 	return NULL;
 }
 
@@ -439,10 +470,12 @@ struct chat *chat_start(
 	}
 	chat->now_ns = mono_ns();
 	chat->unix_ms = unix_now_ms();
-	chat_gateway_token(chat->gateway, chat->unix_ms);
-	for (uint32_t i = 0; i < CHAT_SLOTS; i++)
-		chat_slot_is(chat, i, CHAT_NODE_SELF, chat->unix_ms);
-	chat_owner_until(chat->owner, UINT64_MAX);
+	chat->pg = chat_pg_new(chat, errors);
+	if (!chat->pg) {
+		fprintf(errors, "chat: no memory (chat.log_pending_max), or postgres.conninfo\n");
+		chat_free(chat);
+		return NULL;
+	}
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	rc = pthread_create(&chat->thread, NULL, run, chat);
@@ -472,12 +505,15 @@ void chat_free(struct chat *chat)
 		return;
 	chat_stop(chat);
 	if (chat->started) {
+		chat_redis_free(chat->redis);
+		chat_pg_free(chat->pg);
 		uv_close((uv_handle_t *)&chat->stop_async, NULL);
 		uv_close((uv_handle_t *)&chat->drain_timer, NULL);
 		uv_close((uv_handle_t *)&chat->second_timer, NULL);
 		uv_run(&chat->loop, UV_RUN_DEFAULT);
 		uv_loop_close(&chat->loop);
 	}
+	chat_redis_gone(chat->redis);
 	chat_gateway_free(chat->gateway);
 	chat_owner_free(chat->owner);
 	chat_sanctions_free(chat->sanctions);
@@ -505,8 +541,12 @@ struct histogram_ref chat_histogram(const struct chat *chat)
 uint32_t chat_health(struct chat *chat, char *sentence, size_t bytes)
 {
 	uint64_t slots = counter_get(&chat->counters[CHAT_C_OWNED_SLOTS]);
+	uint64_t lost = counter_get(&chat->counters[CHAT_C_LOG_LOST]);
+	bool up = chat_pg_up(chat->pg);
 
-	snprintf(sentence, bytes, "%llu slots of channels are this node's",
-		(unsigned long long)slots);
-	return 0;
+	snprintf(sentence, bytes, "%llu of %u slots of channels are this node's%s%s",
+		(unsigned long long)slots, CHAT_SLOTS,
+		up ? "" : "; PostgreSQL is away, and with the lease channels fall silent",
+		lost ? "; lines were lost to the log" : "");
+	return up && !lost ? 0 : 1;
 }

@@ -47,7 +47,6 @@ struct chat {
 	struct counter_set set;
 	struct histogram delay;
 	_Atomic uint32_t stopping;
-	bool finishing;
 	uint64_t finish_by_ns;
 	pthread_t thread;
 	bool started, joined;

@@ -126,9 +126,9 @@ static void seek(void *ctx, const struct chat_word *word)
 	rig->sought = *word;
 }
 
-static void presence(void *ctx, const struct msg_chat_player *player, bool here)
+static void presence(void *ctx, const struct msg_chat_player *player, bool here, bool news)
 {
-	(void)ctx, (void)player, (void)here;
+	(void)ctx, (void)player, (void)here, (void)news;
 }
 
 static void refused(void *ctx, const struct chat_who *who, uint32_t kind, uint64_t channel,

@@ -423,7 +423,7 @@ static void player_gone(struct chat_gateway *gateway, struct player *player)
 	map64_remove(&gateway->by_peer, player->is.peer);
 	if (map64_get(&gateway->by_character, player->is.character_id) == index) {
 		map64_remove(&gateway->by_character, player->is.character_id);
-		gateway->ops.presence(gateway->ops.ctx, &player->is, false);
+		gateway->ops.presence(gateway->ops.ctx, &player->is, false, false);
 	}
 	if (map64_get(&gateway->by_name, player->name_key) == index)
 		map64_remove(&gateway->by_name, player->name_key);
@@ -479,11 +479,11 @@ void chat_gateway_player(
 		}
 		player_gone(gateway, older);
 	}
+	gateway->ops.presence(gateway->ops.ctx, is, true, !player->is.here);
 	if (player->is.here)
 		player->is = *is;
 	else
 		player_new(gateway, player, is);
-	gateway->ops.presence(gateway->ops.ctx, is, true);
 	join_and_leave(gateway, player, now_ns);
 	gauges(gateway);
 }

@@ -54,8 +54,8 @@ struct chat_gateway_ops {
 	/* Who of another node is word->target_id or, if that is 0, has the name word->key?
 	 * chat_gateway_sought is called later, or at once. */
 	void (*seek)(void *ctx, const struct chat_word *word);
-	/* A player of this node came, changed, or (here false) went. */
-	void (*presence)(void *ctx, const struct msg_chat_player *player, bool here);
+	/* A player of this node came (news), is still here, or went. */
+	void (*presence)(void *ctx, const struct msg_chat_player *player, bool here, bool news);
 	/* What was not taken, for the log: FILTERED, MUTED or BANNED. */
 	void (*refused)(void *ctx, const struct chat_who *who, uint32_t kind, uint64_t channel,
 		enum chat_refusal reason, const uint8_t *text, uint32_t bytes);

@@ -16,7 +16,8 @@
 	X(PRESENCE_TELL, presence_tell)                                                            \
 	X(PARTY_STEP, party_step)                                                                  \
 	X(GATE_TURN, gate_turn)                                                                    \
-	X(GATE_STATE, gate_state)
+	X(GATE_STATE, gate_state)                                                                  \
+	X(CHAT_WHO, chat_who)
 
 #define REDIS_SCRIPT_ENUM(id, file) REDIS_SCRIPT_##id,
 enum redis_script { REDIS_SCRIPTS(REDIS_SCRIPT_ENUM) REDIS_SCRIPT_COUNT };

@@ -7,8 +7,8 @@
 #include "common/config.h"
 #include "control/world/pg_target.h"
 
-/* Sessions that a node holds: the links of world.h. */
-#define WORLD_SESSIONS(config) (2 + (config)->postgres.commit_links)
+/* Sessions that a node holds: the links of world.h, and chat's one (control/chat). */
+#define WORLD_SESSIONS(config) (3 + (config)->postgres.commit_links)
 /* Share of max_connections that all nodes together may hold; the rest is for people, backups,
  * replication and tools. */
 #define WORLD_SHARE_PERCENT 70
