@@ -541,12 +541,12 @@ struct histogram_ref chat_histogram(const struct chat *chat)
 uint32_t chat_health(struct chat *chat, char *sentence, size_t bytes)
 {
 	uint64_t slots = counter_get(&chat->counters[CHAT_C_OWNED_SLOTS]);
-	uint64_t lost = counter_get(&chat->counters[CHAT_C_LOG_LOST]);
+	bool lost = chat_pg_log_lost(chat->pg, mono_ns());
 	bool up = chat_pg_up(chat->pg);
 
 	snprintf(sentence, bytes, "%llu of %u slots of channels are this node's%s%s",
 		(unsigned long long)slots, CHAT_SLOTS,
 		up ? "" : "; PostgreSQL is away, and with the lease channels fall silent",
-		lost ? "; lines were lost to the log" : "");
+		lost ? "; lines of the last minute are lost to the log" : "");
 	return up && !lost ? 0 : 1;
 }

@@ -139,6 +139,7 @@ struct chat_pg {
 	size_t row_bytes;
 	uint32_t row_head, row_count, rows_sent;
 	uint64_t row_number, log_retry_ns, prune_ns, lost_said_ns;
+	_Atomic uint64_t lost_ns; /* when a row was lost last; 0: none was */
 	uint32_t log_limit;
 	uint8_t *columns;
 	_Atomic bool up;
@@ -405,6 +406,7 @@ void chat_pg_log(struct chat_pg *pg, const struct chat_said *said, uint64_t targ
 		return;
 	if (pg->row_count == config->chat.log_pending_max) {
 		chat_count(pg->chat->counters, CHAT_C_LOG_LOST, 1);
+		counter_put(&pg->lost_ns, pg->chat->now_ns);
 		if (pg->chat->now_ns - pg->lost_said_ns >= 60 * NS_PER_S) {
 			pg->lost_said_ns = pg->chat->now_ns;
 			sw_log(SW_LOG_WARN, "chat",
@@ -897,4 +899,11 @@ bool chat_pg_finish(struct chat_pg *pg, uint64_t now_ns)
 bool chat_pg_up(const struct chat_pg *pg)
 {
 	return pg->up;
+}
+
+bool chat_pg_log_lost(const struct chat_pg *pg, uint64_t now_ns)
+{
+	uint64_t lost_ns = counter_get(&pg->lost_ns);
+
+	return lost_ns && now_ns < lost_ns + 60 * NS_PER_S;
 }

@@ -58,7 +58,9 @@ bool chat_pg_reports(struct chat_pg *pg, uint64_t id);
 bool chat_pg_close(struct chat_pg *pg, uint64_t id, uint64_t number);
 bool chat_pg_erase(struct chat_pg *pg, uint64_t id, uint64_t character_id);
 
-/* Any thread: whether there is a connection; whether the lease holds. */
+/* Any thread: whether there is a connection; whether a row of the log was lost in the last minute.
+ */
 bool chat_pg_up(const struct chat_pg *pg);
+bool chat_pg_log_lost(const struct chat_pg *pg, uint64_t now_ns);
 
 #endif
