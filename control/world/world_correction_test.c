@@ -1,6 +1,6 @@
 /* Proves that what an operator gives, takes or reverses is a commit: once for a request, in the
  * ledger, without taking the character from its shard; that each thing that is not possible is
- * refused by name and changes nothing; and that one whose outcome is not known, because PostgreSQL
+ * refused by name and changes nothing; what becomes of a quest's wait; and that one whose outcome is not known, because PostgreSQL
  * was killed meanwhile, is done once when it is asked for again. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -315,6 +315,67 @@ static void quests_and_what_stays(void **state)
 	server_sql(sql, "INSERT INTO ledger SELECT * FROM was");
 }
 
+/* How long ago Ada's one quest came from nothing, as her shard reads it: less than a day, or more. */
+static bool is_old(void)
+{
+	struct msg_slot slots[COMMIT_SLOTS_MAX];
+	struct msg_quest quests[COMMIT_QUESTS_MAX];
+
+	fixture_query(&f, FIXTURE_MAIN, ++number, 1);
+	assert_int_equal(fixture_possessions(&f, FIXTURE_MAIN, slots, quests).quests, 1);
+	return quests[0].age_s >= 86400;
+}
+
+static void a_day_passes(void)
+{
+	server_sql(sql, "UPDATE quest SET since = since - interval '90000 s'");
+}
+
+/* One that comes again is done in two operations, by which its row is made anew. A reversal takes
+ * the reward back and the step is open again, with nothing to wait for; what it gives back counts
+ * from now, and is never to be had sooner than without the operator. */
+static void a_quest_that_comes_again(void **state)
+{
+	const uint32_t step = 3, done = 9;
+	const struct commit_op first = {.kind = COMMIT_QUEST, .item = 8, .amount = step};
+	const struct commit_op complete[] = {{.kind = COMMIT_QUEST, .slot = step, .item = 8},
+		{.kind = COMMIT_QUEST, .item = 8, .amount = done},
+		{.kind = COMMIT_GOLD, .amount = 7}};
+	const struct commit_op anew = {
+		.kind = COMMIT_QUEST, .slot = done, .item = 8, .amount = step};
+	uint64_t completed, begun;
+	struct msg_correction_result back;
+
+	(void)state;
+	commit(&first, 1, false, COMMIT_RESULT_OK);
+	completed = commit(complete, 3, false, COMMIT_RESULT_OK);
+	back = reverse(5, completed);
+	assert_int_equal(back.result, COMMIT_RESULT_OK);
+	assert_int_equal(back.gold[0], 0);
+	assert_int_equal(server_sql(sql, "SELECT state FROM quest"), step);
+	a_day_passes();
+	completed = commit(complete, 3, false, COMMIT_RESULT_OK);
+	assert_false(is_old());
+	a_day_passes();
+	begun = commit(&anew, 1, false, COMMIT_RESULT_OK);
+	assert_int_equal(reverse(5, completed).result, COMMIT_RESULT_QUEST_STATE);
+	assert_int_equal(stored("gold"), 7);
+	/* That it was begun again is taken back: it waits as it did before. */
+	assert_int_equal(reverse(5, begun).result, COMMIT_RESULT_OK);
+	assert_int_equal(server_sql(sql, "SELECT state FROM quest"), done);
+	assert_true(is_old());
+	back = reverse(5, completed);
+	assert_int_equal(back.result, COMMIT_RESULT_OK);
+	assert_int_equal(back.gold[0], 0);
+	assert_int_equal(server_sql(sql, "SELECT state FROM quest"), step);
+	/* Done after all. */
+	back = reverse(back.request[0], back.request[1]);
+	assert_int_equal(back.result, COMMIT_RESULT_OK);
+	assert_int_equal(back.gold[0], 7);
+	assert_int_equal(server_sql(sql, "SELECT state FROM quest"), done);
+	assert_false(is_old());
+}
+
 /* Killed while it is carried out: nobody knows. Away: certainly not. Then it is done, once. */
 static void through_a_death(void **state)
 {
@@ -354,6 +415,7 @@ int main(void)
 		TEST(not_possible),
 		TEST(a_trade_is_reversed),
 		TEST(quests_and_what_stays),
+		TEST(a_quest_that_comes_again),
 		TEST(through_a_death),
 	};
 
