@@ -95,7 +95,7 @@
 	X(PACKETS,            "packets",            COUNTER_SUM,   "client messages received")                            \
 	X(PACKETS_STALE,      "packets_stale",      COUNTER_SUM,   "client messages of peers without a player here")      \
 	X(PACKETS_LEFT_MAP,   "packets_left_map",   COUNTER_SUM,   "client messages refused: meant for a map that the player has left") \
-	X(MESSAGES_UNKNOWN,   "messages_unknown",   COUNTER_SUM,   "ring messages of a type that a shard does not take")  \
+	X(MESSAGES_UNKNOWN,   "messages_unknown",   COUNTER_SUM,   "ring messages of a type or size that a shard does not take")  \
 	X(INPUTS,             "inputs",             COUNTER_SUM,   "inputs applied")                                      \
 	X(INPUTS_REPEATED,    "inputs_repeated",    COUNTER_SUM,   "inputs ignored: seen before")                         \
 	X(INPUTS_DROPPED,     "inputs_dropped",     COUNTER_SUM,   "inputs dropped: the client sends faster than real time allows") \

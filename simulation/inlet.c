@@ -299,8 +299,39 @@ static void instance_close(struct sim_shard *s, const struct msg *message)
 	sim_count(s, m && m->id == body.id ? SIM_INSTANCES_CLOSED : SIM_INSTANCES_STALE, 1);
 }
 
+/* Those of parties are looked at where they are read; UINT32_MAX: not known. */
+static uint32_t control_bytes(const struct msg *message)
+{
+	switch (message->type) {
+	case MSG_PLAYER_JOIN:
+		return sizeof(struct msg_player_join);
+	case MSG_PLAYER_REMOVE:
+		return sizeof(struct msg_player_remove);
+	case MSG_PLAYER_RELOAD:
+		return sizeof(struct msg_player_reload);
+	case MSG_INSTANCE_OPEN:
+	case MSG_INSTANCE_CLOSE:
+		return sizeof(struct msg_instance);
+	case MSG_SCRIPT_ORDER:
+		return sizeof(struct msg_script);
+	case MSG_PARTY_ANSWER:
+	case MSG_PARTY_INVITE:
+	case MSG_PARTY_STATE:
+	case MSG_PARTY_RESYNC:
+		return message->payload_bytes;
+	case MSG_SHARD_STOP:
+		return 0;
+	default:
+		return UINT32_MAX;
+	}
+}
+
 static uint32_t from_control(struct sim_shard *s, const struct msg *message)
 {
+	if (message->payload_bytes != control_bytes(message)) {
+		sim_count(s, SIM_MESSAGES_UNKNOWN, 1);
+		return SIM_COST_MESSAGE;
+	}
 	switch (message->type) {
 	case MSG_PLAYER_JOIN:
 		player_join(s, message);
@@ -328,8 +359,6 @@ static uint32_t from_control(struct sim_shard *s, const struct msg *message)
 	case MSG_SHARD_STOP:
 		s->stopping = true;
 		break;
-	default:
-		sim_count(s, SIM_MESSAGES_UNKNOWN, 1);
 	}
 	return SIM_COST_MESSAGE;
 }
@@ -345,7 +374,8 @@ static uint32_t from_world(struct sim_shard *s, const struct msg *message)
 	uint32_t slot = SIM_NONE;
 	struct sim_player *p;
 
-	if (message->type == MSG_COMMIT_RESULT) {
+	if (message->type == MSG_COMMIT_RESULT &&
+		message->payload_bytes == sizeof(struct msg_commit_result)) {
 		struct msg_commit_result answer;
 
 		memcpy(&answer, msg_payload(message), sizeof(answer));

@@ -307,6 +307,47 @@ static void what_was_not_built_is_not_opened(void **state)
 	end(&r);
 }
 
+/* What control and the world say is taken in its own size, and in no other. */
+static void another_size_is_refused(void **state)
+{
+	static const struct {
+		enum msg_type type;
+		uint32_t bytes;
+		bool world;
+	} rows[] = {{MSG_PLAYER_JOIN, sizeof(struct msg_player_join), false},
+		{MSG_PLAYER_REMOVE, sizeof(struct msg_player_remove), false},
+		{MSG_PLAYER_RELOAD, sizeof(struct msg_player_reload), false},
+		{MSG_INSTANCE_OPEN, sizeof(struct msg_instance), false},
+		{MSG_INSTANCE_CLOSE, sizeof(struct msg_instance), false},
+		{MSG_SCRIPT_ORDER, sizeof(struct msg_script), false}, {MSG_SHARD_STOP, 0, false},
+		{MSG_COMMIT_RESULT, sizeof(struct msg_commit_result), true},
+		{MSG_DETAIL_RESULT, sizeof(struct msg_detail_result), true}};
+	uint64_t refused = 0;
+	struct rig r;
+
+	(void)state;
+	start(&r, 600, 600);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		for (uint32_t more = 0; more <= 2; more += 2) {
+			struct msg_buffer message;
+			uint32_t bytes = rows[i].bytes + more - 1;
+
+			if (!rows[i].bytes && !more)
+				continue;
+			memset(msg_begin(message.slot, rows[i].type, 0, bytes), 0, bytes);
+			assert_true(msg_ring_push(
+				rows[i].world ? r.t.links.from_world : r.t.links.from_control,
+				message.slot));
+			refused++;
+		}
+	}
+	test_run(&r.t, 100);
+	assert_int_equal(test_counter(&r.t, SIM_MESSAGES_UNKNOWN), refused);
+	assert_int_equal(test_counter(&r.t, SIM_JOINS_REFUSED), 0);
+	assert_false(r.t.shard->stopping);
+	end(&r);
+}
+
 /* The details of a player of the last instance come when the slot's next one has a player with the
  * same handle: they are not its. */
 static void late_details_find_nobody(void **state)
@@ -398,6 +439,7 @@ int main(void)
 		cmocka_unit_test(late_details_find_nobody),
 		cmocka_unit_test(the_same_log_gives_the_same_hash),
 		cmocka_unit_test(what_cannot_run_is_said),
+		cmocka_unit_test(another_size_is_refused),
 	};
 
 	return cmocka_run_group_tests_name("instance", tests, NULL, NULL);
