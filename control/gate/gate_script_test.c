@@ -1101,6 +1101,46 @@ static void test_gap(void **state)
 	}
 }
 
+/* Redis was away: the node that finds it first does not let its own overtake those who wait at the other, unless
+ * that one does not come. */
+static void test_gap_order(void **state)
+{
+	(void)state;
+	for (int dead = 0; dead < 2; dead++) {
+		redisReply *reply;
+
+		begin();
+		turn_only(&b);
+		a.room = b.room = 0;
+		come(&b, 1, "3", "0", "-");
+		come(&b, 2, "3", "0", "-");
+		turn_only(&b);
+		come(&a, 3, "3", "0", "-");
+		turn_only(&a);
+		now += 10 * SECOND;
+		a.room = 10;
+		for (int i = 0; i < 29; i++) {
+			reply = turn(&a);
+			assert_int_equal(number(reply, HEAD, 12), 0);
+			assert_int_equal(number(reply, LANES, 5), 3);
+			freeReplyObject(reply);
+			now += 100 * MS;
+		}
+		b.room = 10;
+		if (!dead) {
+			reply = turn(&b);
+			must_call(reply, "A", sid(&b, 1));
+			must_call(reply, "A", sid(&b, 2));
+			freeReplyObject(reply);
+		}
+		now += 200 * MS;
+		reply = turn(&a);
+		must_call(reply, "A", sid(&a, 3));
+		assert_int_equal(number(reply, HEAD, 15), dead ? 2 : 0);
+		freeReplyObject(reply);
+	}
+}
+
 static int setup(void **state)
 {
 	(void)state;
@@ -1136,6 +1176,7 @@ int main(void)
 		cmocka_unit_test(test_stays),
 		cmocka_unit_test(test_rebuild),
 		cmocka_unit_test(test_gap),
+		cmocka_unit_test(test_gap_order),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

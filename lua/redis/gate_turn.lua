@@ -8,7 +8,7 @@
 --   fresh              for a grace after that
 --   state              hash state (open closed throttled), rate, at (us), author, reason: the operators' word
 --   bucket             hash tokens, at (us)
---   clock              hash last, hold_places, hold_leases (us): after a gap nobody is called late
+--   clock              hash last, hold_places, hold_leases, hold_nodes (us): after a gap nobody is called late
 --   seq, head, stride  hashes by lane: the newest place, the newest that was let in, the lane's turn
 --   q:<lane>           zset of seq: who waits, <realm>:<character>
 --   p:<character>      hash lane, seq, node, sid, seat, stays, away, aside: a place. seat: its older session
@@ -391,15 +391,17 @@ end
 
 -- ---- time ----
 
-local clock = call('HMGET', base .. 'clock', 'last', 'hold_places', 'hold_leases')
+local clock = call('HMGET', base .. 'clock', 'last', 'hold_places', 'hold_leases', 'hold_nodes')
 local last = tonumber(clock[1] or whole(now))
 local hold_places, hold_leases = tonumber(clock[2] or '0'), tonumber(clock[3] or '0')
+local hold_nodes = tonumber(clock[4] or '0')
 -- Nobody called for a while (Redis was away), or it is another machine's clock: who could not be heard of is
 -- not late, and what was let in last may be unknown here.
 local gap = now - last > GAP or last - now > GAP
 if gap then
-	hold_places, hold_leases = now + grace, now + lease_time
-	call('HSET', base .. 'clock', 'hold_places', whole(hold_places), 'hold_leases', whole(hold_leases))
+	hold_places, hold_leases, hold_nodes = now + grace, now + lease_time, now + ALIVE
+	call('HSET', base .. 'clock', 'hold_places', whole(hold_places), 'hold_leases', whole(hold_leases),
+		'hold_nodes', whole(hold_nodes))
 	call('HSET', base .. 'bucket', 'tokens', '0', 'at', whole(now))
 end
 call('HSET', base .. 'clock', 'last', whole(now))
@@ -578,6 +580,9 @@ if epoch and state ~= 'closed' and tokens >= 1 then
 		local to = p and destination(p)
 		if not p then
 			call('ZREM', base .. 'q:' .. lane, member)
+		elseif p.away ~= '1' and not turns[p.node] and now < hold_nodes then
+			-- Its node has not found Redis again yet; those of one that was faster do not overtake it.
+			blocked[tonumber(lane)] = true
 		elseif p.away == '1' or not turns[p.node] then
 			call('ZREM', base .. 'q:' .. lane, member)
 			call('HSET', base .. 'p:' .. member, 'aside', '1')
