@@ -123,6 +123,19 @@ must_not "there is no map nowhere" instance open nowhere
 must_not "no player 424242 is on this node" kick 424242
 must_not "there is no such order" instance burn "$first"
 
+step "chat takes orders, too"
+must chat mute 424242 5 --reason "to see what it says"
+[[ $said == *"character 424242 is muted"* ]] || die "said: $said"
+must chat mute 424242 0
+must chat announce "restart at six"
+[[ $said == *"announcement "* ]] || die "said: $said"
+until_more 0 chat_announced_total
+must chat slow global 3
+must chat history global
+[[ $said == *"channel #"* ]] || die "said: $said"
+must_not "is no channel" chat ban 424242 nowhere 5
+must_not "there is no report 1" chat close 1
+
 step "players move to another instance"
 must instance open meadow
 [[ $said == *"of meadow is open on shard 0"* ]] || die "said: $said"
@@ -223,13 +236,13 @@ must_not "not enough gold or items" ledger take 5005 item:1 1000000 --reason "to
 
 step "all of it is in ops_audit_log"
 until_is 0 world_audits_waiting
-[[ $(audited "what NOT LIKE 'script%'") == 20 ]] || die "$(audited "what NOT LIKE 'script%'") orders are in ops_audit_log"
+[[ $(audited "what NOT LIKE 'script%'") == 27 ]] || die "$(audited "what NOT LIKE 'script%'") orders are in ops_audit_log"
 [[ $(audited "author = 'anna' AND good AND what = 'kick crowd3 was rude'") == 1 ]] || die "the kick is not in ops_audit_log"
 [[ $(audited "author = 'bert' AND NOT good AND what LIKE 'kick crowd5 %' AND outcome LIKE '%role operate%'") == 1 ]] ||
 	die "what bert was refused is not in ops_audit_log"
 [[ $(audited "author = 'anna' AND good AND what LIKE 'ledger grant 5005 gold 100000 $request lost in a bug'") == 2 ]] ||
 	die "the grant is not in ops_audit_log"
-[[ $(audited "NOT good AND what NOT LIKE 'script%'") == 9 ]] || die "$(audited "NOT good AND what NOT LIKE 'script%'") orders were refused"
+[[ $(audited "NOT good AND what NOT LIKE 'script%'") == 11 ]] || die "$(audited "NOT good AND what NOT LIKE 'script%'") orders were refused"
 [[ $(audited "what = 'script reload meadow Tom shall walk'") == 1 ]] || die "the reload is not in ops_audit_log"
 
 step "PostgreSQL is away"
