@@ -1,7 +1,7 @@
 /* Proves: who joins and leaves is told to dataplane, client, world and control in the order that
  * they rely on; late, double and unknown leaves change nothing; a full world ring at a leave loses
- * no save and keeps the order; caps hold; a stop saves and disconnects everyone, paced, and says so
- * at the end. */
+ * no save and keeps the order; a crash costs one autosave period; caps hold; a stop saves and
+ * disconnects everyone, paced, and says so at the end. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "simulation/counters.h"
+#include "simulation/state.h"
 #include "simulation/testing.h"
 
 static void join_and_leave_in_order(void **state)
@@ -242,6 +243,63 @@ static void autosave_once_a_period(void **state)
 	test_end(&t);
 }
 
+#define WALKERS 60u
+#define PERIOD  40u /* ticks: 2 s */
+
+/* Whenever a node is killed: of everyone who walks, the last save says where it was less than one
+ * autosave period ago. Who has joined when, and in which slot, changes nothing of that. */
+static void a_crash_costs_one_period(void **state)
+{
+	static int32_t was[4 * PERIOD][WALKERS];
+	int32_t saved[WALKERS];
+	uint32_t oldest = 0;
+	struct msg batch[2 * MSG_SLOTS_MAX];
+	struct test_shard t;
+
+	(void)state;
+	test_init(&t, 200, WALKERS);
+	t.config.simulation.autosave_ms = PERIOD * 50;
+	test_start(&t, 1);
+	for (uint32_t i = 0; i < WALKERS; i++) {
+		saved[i] = 1000;
+		test_join(&t, i, true, saved[i], 1000 * (int32_t)i);
+		test_run(&t, 50 + i % 3 * 50);
+	}
+	test_run(&t, 1000);
+	for (uint32_t tick = 0; tick < 4 * PERIOD; tick++) {
+		const struct sim_map *m = t.shard->maps[0];
+		uint32_t slots;
+
+		for (uint32_t i = 0; i < WALKERS; i++)
+			test_input(&t, i, 1 + tick, 1, 127, 0);
+		test_run_holding(&t, 50);
+		test_read_dataplane(&t);
+		test_read_control(&t);
+		while ((slots = msg_ring_pop(t.links.to_world, batch, 2 * MSG_SLOTS_MAX)))
+			for (const struct msg *at = batch; at < batch + slots; at = msg_next(at)) {
+				struct msg_position_save save;
+
+				assert_int_equal(at->type, MSG_POSITION_SAVE);
+				memcpy(&save, msg_payload(at), sizeof(save));
+				saved[save.character_id - 5000] = save.x_mm;
+			}
+		for (uint32_t i = 0; i < WALKERS; i++) {
+			uint32_t age = 0;
+
+			was[tick][i] = m->entities[test_slot_of(m, i)].x_mm;
+			assert_true(!tick || was[tick][i] > was[tick - 1][i]);
+			while (age < tick && was[tick - age][i] > saved[i])
+				age++;
+			if (age >= PERIOD)
+				fail_msg("tick %u: what is saved of %u is %u ticks old", tick, i,
+					age);
+			oldest = age > oldest ? age : oldest;
+		}
+	}
+	assert_int_equal(oldest, PERIOD - 1);
+	test_end(&t);
+}
+
 /* A peer that the dataplane lost without a word is found: its route is told again each 30 s. */
 static void routes_are_told_again(void **state)
 {
@@ -313,6 +371,7 @@ int main(void)
 		cmocka_unit_test(full_control_ring),
 		cmocka_unit_test(stop_is_paced_and_complete),
 		cmocka_unit_test(autosave_once_a_period),
+		cmocka_unit_test(a_crash_costs_one_period),
 		cmocka_unit_test(routes_are_told_again),
 		cmocka_unit_test(a_newer_peer_in_the_place),
 	};

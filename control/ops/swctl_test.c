@@ -1,7 +1,10 @@
 /* Proves swctl as a user meets it: tickets in bulk that admission takes, the key file that only its
- * owner reads, status against a running endpoint, and exit codes. argv[1] is the program. */
+ * owner reads, status against a running endpoint, corrections of the ledger as a node gets them,
+ * and exit codes. argv[1] is the program. */
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -17,6 +20,7 @@
 
 #include "control/admission/ticket_key.h"
 #include "control/ops/ops.h"
+#include "control/ops/orders.h"
 
 static const char *swctl;
 static char dir[] = "/tmp/sw-swctl-XXXXXX";
@@ -242,12 +246,158 @@ static void test_status(void **state)
 	}
 }
 
+/* ---- a node that takes orders ---- */
+
+#define REQUEST "00112233-4455-6677-8899-aabbccddeeff"
+#define TOKEN   "0123456789abcdef0123456789abcdef"
+
+/* The control thread's part: answers each order, and keeps its words, with blanks between. */
+struct node {
+	struct sw_config config;
+	struct ops *ops;
+	struct msg_ring *to_control, *from_control;
+	_Atomic bool stop;
+	enum order_result result;
+	const char *answer;
+	char words[512];
+	pthread_t thread;
+};
+
+static void node_answer(struct node *node, const struct msg *message)
+{
+	struct msg_order_answer body = {
+		.result = node->result, .text_bytes = (uint32_t)strlen(node->answer)};
+	struct msg_order order;
+	struct msg_buffer buffer;
+	uint8_t *at = msg_begin(
+		buffer.slot, MSG_ORDER_ANSWER, 0, (uint32_t)sizeof(body) + body.text_bytes);
+
+	memcpy(&order, msg_payload(message), sizeof(order));
+	snprintf(node->words, sizeof(node->words), "%s:", order.author);
+	for (uint32_t i = 0; i < order.words_bytes;) {
+		const char *word = (const char *)msg_payload(message) + sizeof(order) + i;
+
+		strcat(strcat(node->words, " "), word);
+		i += (uint32_t)strlen(word) + 1;
+	}
+	memcpy(at, &body, sizeof(body));
+	memcpy(at + sizeof(body), node->answer, body.text_bytes);
+	buffer.slot->subject = message->subject;
+	msg_ring_push(node->from_control, buffer.slot);
+	ops_order_answered(node->ops, message->subject);
+}
+
+static void *node_run(void *arg)
+{
+	struct node *node = arg;
+	struct msg popped[MSG_SLOTS_MAX + 1];
+
+	while (!atomic_load(&node->stop)) {
+		/* One at a time, as this test sends them. */
+		if (msg_ring_pop(node->to_control, popped, MSG_SLOTS_MAX + 1))
+			node_answer(node, popped);
+		else
+			usleep(1000);
+	}
+	return NULL;
+}
+
+static void node_start(struct node *node, const char *tokens)
+{
+	FILE *file = fopen(tokens, "w");
+
+	assert_non_null(file);
+	assert_int_equal(fchmod(fileno(file), 0600), 0);
+	fputs("anna admin " TOKEN "\n", file);
+	fclose(file);
+	*node = (struct node){.config = {.node.name = "node-1", .http.address = "127.0.0.1:0"},
+		.ops = ops_new(),
+		.to_control = msg_ring_new("ops-control", OPS_ORDER_SLOTS),
+		.from_control = msg_ring_new("control-ops", OPS_ORDER_SLOTS)};
+	strcpy(node->config.ops.tokens, tokens);
+	ops_register_orders(node->ops, node->to_control, node->from_control);
+	assert_int_equal(ops_start(node->ops, &node->config, stderr), 0);
+	assert_int_equal(pthread_create(&node->thread, NULL, node_run, node), 0);
+}
+
+static void node_end(struct node *node)
+{
+	atomic_store(&node->stop, true);
+	pthread_join(node->thread, NULL);
+	ops_stop(node->ops);
+	ops_free(node->ops);
+	msg_ring_free(node->to_control);
+	msg_ring_free(node->from_control);
+}
+
+/* The words that come to a node, and what is made of its answer. */
+static void test_ledger(void **state)
+{
+	static const struct {
+		const char *args, *words;
+		enum order_result result;
+		int code;
+		const char *prints;
+	} rows[] = {
+		{"grant 4711 gold 50 --request " REQUEST " --reason 'lost in a bug'",
+			"anna: ledger grant 4711 gold 50 " REQUEST " lost in a bug", ORDER_DONE, 0,
+			"said by a node\n"},
+		{"take 4711 single:40 2 --reason x --request " REQUEST,
+			"anna: ledger take 4711 single:40 2 " REQUEST " x", ORDER_DONE, 0,
+			"said by a node\n"},
+		{"reverse " REQUEST " --reason 'a dupe'", "anna: ledger reverse " REQUEST " a dupe",
+			ORDER_DONE, 0, "said by a node\n"},
+		{"reverse " REQUEST " --reason x", "anna: ledger reverse " REQUEST " x",
+			ORDER_REFUSED, 1, "swctl: refused: said by a node\n"},
+		{"take 1 gold 5 --request " REQUEST " --reason x",
+			"anna: ledger take 1 gold 5 " REQUEST " x", ORDER_UNAVAILABLE, 1,
+			"swctl: not done: said by a node\n"},
+		{"grant 1 silver 5 --request " REQUEST " --reason x",
+			"anna: ledger grant 1 silver 5 " REQUEST " x", ORDER_USAGE, 2,
+			"swctl: not done: said by a node\n"},
+	};
+	static const char drawn[] = "anna: ledger grant 7 gold 5 ";
+	static struct node node;
+	char tokens[128], request[2][37], say[128];
+
+	(void)state;
+	snprintf(tokens, sizeof(tokens), "%s/tokens", dir);
+	node_start(&node, tokens);
+	node.answer = "said by a node";
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		node.result = rows[i].result;
+		assert_int_equal(run("ledger %s --token %s --http 127.0.0.1:%u", rows[i].args,
+					 tokens, ops_port(node.ops)),
+			rows[i].code);
+		assert_string_equal(node.words, rows[i].words);
+		assert_string_equal(output, rows[i].prints);
+	}
+	/* A request of its own for each intent, which is told when it may have to be repeated. */
+	for (uint32_t i = 0; i < 2; i++) {
+		node.result = i ? ORDER_UNAVAILABLE : ORDER_DONE;
+		assert_int_equal(run("ledger grant 7 gold 5 --reason x --token %s --http "
+				     "127.0.0.1:%u",
+					 tokens, ops_port(node.ops)),
+			(int)i);
+		assert_memory_equal(node.words, drawn, sizeof(drawn) - 1);
+		assert_int_equal(
+			sscanf(node.words + sizeof(drawn) - 1, "%36[-0-9a-f] x", request[i]), 1);
+		assert_int_equal(strlen(request[i]), 36);
+		snprintf(say, sizeof(say), "its request was %s: with --request", request[i]);
+		assert_int_equal(strstr(output, say) != NULL, i);
+	}
+	assert_string_not_equal(request[0], request[1]);
+	node_end(&node);
+	unlink(tokens);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_tickets),
 		cmocka_unit_test(test_exit_codes),
 		cmocka_unit_test(test_status),
+		cmocka_unit_test(test_ledger),
 	};
 	int failed;
 
