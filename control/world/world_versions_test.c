@@ -1,4 +1,4 @@
-/* Proves that yesterday's server and today's live on one schema: sessions of the release before
+/* Proves that yesterday's server and today's live on one schema: sessions of each release before
  * this one (previous_release.h), which were there before today's server brought the schema up to
  * date, go on beside it. Both log the same characters in, change what they own and save where they
  * are: no statement fails, whoever was taken over by the other is refused, each confirmed change is
@@ -26,6 +26,7 @@
 
 /* Yesterday's server: its one session, and what its shards know. */
 struct yesterday {
+	const struct previous_release *release;
 	PGconn *sql;
 	unsigned seed;
 	uint64_t number, save_sequence;
@@ -51,14 +52,16 @@ static PGresult *run(struct yesterday *y, const char *name, int count, const cha
 	return result;
 }
 
-static void y_start(struct yesterday *y)
+static void y_start(struct yesterday *y, const struct previous_release *release)
 {
-	*y = (struct yesterday){.sql = server_connect("stormweir"), .seed = 1};
-	assert_int_equal(migrate_run(y->sql, world_migrations, PREVIOUS_MIGRATIONS, 1000, stdout),
-		PREVIOUS_MIGRATIONS);
-	for (size_t i = 0; i < sizeof(previous_release) / sizeof(previous_release[0]); i++) {
+	*y = (struct yesterday){.release = release, .sql = server_connect("stormweir"), .seed = 1};
+	server_sql(y->sql, "DROP SCHEMA public CASCADE");
+	server_sql(y->sql, "CREATE SCHEMA public");
+	assert_int_equal(migrate_run(y->sql, world_migrations, release->migrations, 1000, stdout),
+		release->migrations);
+	for (uint32_t i = 0; i < PREVIOUS_STATEMENTS && release->statements[i].name; i++) {
 		PGresult *result = PQprepare(
-			y->sql, previous_release[i].name, previous_release[i].sql, 0, NULL);
+			y->sql, release->statements[i].name, release->statements[i].sql, 0, NULL);
 
 		assert_int_equal(PQresultStatus(result), PGRES_COMMAND_OK);
 		PQclear(result);
@@ -69,13 +72,14 @@ static void y_login(struct yesterday *y, uint64_t character)
 {
 	char id[24], name[32];
 	const char *values[] = {"1", id, "1", name, "", "0"};
+	const char *taken[] = {"1", id, "1", "0"}; /* the last: by whom it may be, since 0006 */
 	PGresult *row;
 
 	snprintf(id, sizeof(id), "%llu", (unsigned long long)character);
 	snprintf(name, sizeof(name), "c%s", id);
 	server_sql(y->sql, "BEGIN");
 	PQclear(run(y, "create_character", 6, values));
-	PQclear(run(y, "take_over", 3, values));
+	PQclear(run(y, "take_over", y->release->migrations < 6 ? 3 : 4, taken));
 	row = run(y, "read_character", 3, values);
 	y->epochs[character] = strtoull(PQgetvalue(row, 0, 1), NULL, 10);
 	PQclear(row);
@@ -85,8 +89,8 @@ static void y_login(struct yesterday *y, uint64_t character)
 static void y_save(struct yesterday *y, uint64_t character, int32_t x_mm)
 {
 	char text[5][40];
-	const char *values[] = {
-		"{1}", text[0], text[1], text[2], "{plains}", text[3], text[4], "{7}"};
+	const char *values[] = {y->release->migrations < 5 ? "{1}" : "1", text[0], text[1], text[2],
+		"{plains}", text[3], text[4], "{7}"};
 
 	snprintf(text[0], sizeof(text[0]), "{%llu}", (unsigned long long)character);
 	snprintf(text[1], sizeof(text[1]), "{%llu}", (unsigned long long)y->epochs[character]);
@@ -126,18 +130,24 @@ static void y_commit(struct yesterday *y)
 		SLOT,
 		ITEM,
 		AMOUNT,
+		OP_COMMIT,
+		OP_NUMBER,
+		OP_CHARACTER,
 		LISTS
 	};
 	static char list[LISTS][TEXT_BYTES];
 	const char *values[] = {"1", list[REQUEST], list[CHARACTER], list[OTHER], list[EPOCH],
 		list[OTHER], list[REASON], list[OPS], list[KIND], list[WHO], list[SLOT], list[ITEM],
-		list[AMOUNT], list[WHO]};
+		list[AMOUNT], list[WHO], NULL, NULL};
+	bool set = y->release->migrations >= 4 && y->number / BATCH % 2;
+	uint64_t first = below(&y->seed, CHARACTERS - BATCH + 1);
 	PGresult *rows;
 
 	for (int i = 0; i < LISTS; i++)
 		strcpy(list[i], "{}");
 	for (uint32_t i = 0; i < BATCH; i++) {
-		uint64_t character = 1 + below(&y->seed, CHARACTERS);
+		/* A set has each once, in their order. */
+		uint64_t character = set ? 1 + first + i : 1 + below(&y->seed, CHARACTERS);
 
 		append(list[REQUEST], "0000beef-0000-0000-0000-%012llx", ++y->number);
 		append(list[CHARACTER], "%llu", character);
@@ -151,9 +161,17 @@ static void y_commit(struct yesterday *y)
 			append(list[SLOT], "%llu", op * 4);
 			append(list[ITEM], "%llu", op * 8);
 			append(list[AMOUNT], "%llu", 1);
+			append(list[OP_COMMIT], "%llu", i + 1);
+			append(list[OP_NUMBER], "%llu", op);
+			append(list[OP_CHARACTER], "%llu", character);
 		}
 	}
-	rows = run(y, "commit_batch", 14, values);
+	if (set) {
+		values[13] = list[OP_COMMIT];
+		values[14] = list[OP_NUMBER];
+		values[15] = list[OP_CHARACTER];
+	}
+	rows = run(y, set ? "commit_set" : "commit_batch", set ? 16 : 14, values);
 	for (int i = 0; i < (int)BATCH; i++) {
 		unsigned long result = strtoul(PQgetvalue(rows, i, 0), NULL, 10);
 
@@ -235,14 +253,14 @@ static void live(unsigned *seed, uint32_t round)
 	}
 }
 
-static void side_by_side(void **state)
+static void side_by_side(const struct previous_release *release)
 {
 	struct yesterday y;
 	pthread_t thread;
 	unsigned seed = 2;
 
-	(void)state;
-	y_start(&y);
+	number = ok = stale = ok_gold = 0;
+	y_start(&y, release);
 	for (uint64_t c = 1; c <= CHARACTERS; c++)
 		y_login(&y, c);
 	for (uint32_t i = 0; i < 8; i++)
@@ -286,15 +304,22 @@ static void side_by_side(void **state)
 		assert_int_equal(fixture_login(&f, 1, c, "x").x_mm, c);
 	}
 	assert_int_equal(
-		migrate_run(y.sql, world_migrations, PREVIOUS_MIGRATIONS, 1000, stdout), -EEXIST);
+		migrate_run(y.sql, world_migrations, release->migrations, 1000, stdout), -EEXIST);
 	PQfinish(y.sql);
 	assert_int_equal(fixture_stop(&f), 0);
 	fixture_fini(&f);
 }
 
+static void each_release(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(previous_releases) / sizeof(previous_releases[0]); i++)
+		side_by_side(&previous_releases[i]);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(side_by_side)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(each_release)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
