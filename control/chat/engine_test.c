@@ -34,6 +34,7 @@ struct rig {
 	uint32_t room;
 	uint32_t words; /* to other nodes */
 	struct chat_word sought;
+	uint8_t sought_text[CHAT_TEXT_MAX];
 	uint32_t refused_logged;
 	/* what was sent: to one, and lines to many */
 	struct sent {
@@ -124,6 +125,9 @@ static void seek(void *ctx, const struct chat_word *word)
 {
 	(void)ctx;
 	rig->sought = *word;
+	assert_in_range(word->body_bytes, 0, sizeof(rig->sought_text));
+	memcpy(rig->sought_text, word->body, word->body_bytes);
+	rig->sought.body = rig->sought_text;
 }
 
 static void presence(void *ctx, const struct msg_chat_player *player, bool here, bool news)

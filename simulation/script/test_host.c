@@ -307,6 +307,9 @@ static const struct script_ops ops = {.actor = host_actor,
 	.offer = host_offer};
 
 /* A test that failed could not stop its own: the next one does. */
+/* Of running time: enough for what ends, under a sanitizer on a slow machine, too. */
+#define TEST_LIMIT_US 50000
+
 static struct test_host leftover;
 
 void test_host_start(struct test_host *host, uint32_t memory_bytes)
@@ -320,8 +323,8 @@ void test_host_start(struct test_host *host, uint32_t memory_bytes)
 	/* Handlers run to their end, but for the tests that lower it. */
 	host->config.slice_us = UINT32_MAX;
 	host->config.strikes_max = 0;
-	host->config.limit_us[SCRIPT_CONTEXT_NPC_CLICK] = 2000;
-	host->config.limit_us[SCRIPT_CONTEXT_NPC_TICK] = 2000;
+	host->config.limit_us[SCRIPT_CONTEXT_NPC_CLICK] = TEST_LIMIT_US;
+	host->config.limit_us[SCRIPT_CONTEXT_NPC_TICK] = TEST_LIMIT_US;
 	assert_int_equal(script_watchdog_start(&host->config.watchdog, 1000), 0);
 	assert_int_equal(script_vm_new(&host->vm, &host->config, &ops, host), 0);
 	leftover = *host;

@@ -267,7 +267,7 @@ def strangers(arena):
 def fate(rose):
     """Messages that were refused by name, whoever did it."""
     names = re.compile("dataplane_drop_message|simulation_malformed|simulation_packets_stale|simulation_messages_unknown"
-                       "|admission_messages_(?!none)|admission_stale_messages")
+                       "|admission_messages_(?!none)|admission_stale_messages|chat_refused_")
     return sum(v for k, v in rose.items() if names.search(k))
 
 
