@@ -326,6 +326,13 @@ static void storage_goes_on(void **unused)
 		{"2", "", ", upgrade = function() error('cannot') end", "", "test.lua:2: cannot"},
 		{"2", "", ", upgrade = function() end", "", "storage.upgrade returned no table"},
 		{"2", "", ", upgrade = function() while true do end end", "", "out of time"},
+		/* The map has places for what was declared when it was loaded. */
+		{"2", "", ", upgrade = function(old) npc { name = 'Late', x = 1, y = 1 } return old end", "",
+			"npc is not allowed in storage.upgrade"},
+		{"2", "", ", upgrade = function(old) timer { name = 'late', on_time = log } return old end",
+			"", "timer is not allowed in storage.upgrade"},
+		{"2", "", ", upgrade = function(old) log('up') return old end", "assert(s.visits == 7)",
+			NULL},
 	};
 
 	(void)unused;

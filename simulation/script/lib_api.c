@@ -12,7 +12,8 @@ struct script_vm *script_check_call(lua_State *state, enum script_call call)
 
 	if (__builtin_expect(!(vm->config.allowed[vm->context] >> call & 1), 0))
 		script_end(state, SCRIPT_NOT_ALLOWED, "%s is not allowed in %s",
-			script_call_name(call), script_context_name(vm->context));
+			script_call_name(call),
+			vm->upgrading ? "storage.upgrade" : script_context_name(vm->context));
 	return vm;
 }
 

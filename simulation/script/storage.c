@@ -224,14 +224,9 @@ static void hand_timers_over(const struct script_vm *from, struct script_vm *to)
 	counter_put(&to->values[SCRIPT_COUNT_TIMERS], to->timer_count);
 }
 
-enum script_result script_vm_hand_over(
+static enum script_result hand_storage_over(
 	const struct script_vm *from, struct script_vm *to, char *error, size_t error_bytes)
 {
-	uint32_t load_us = to->config.limit_us[SCRIPT_CONTEXT_LOAD];
-
-	/* This is a tick: an upgrade has a slice, all of them a few. */
-	to->config.limit_us[SCRIPT_CONTEXT_LOAD] = SCRIPT_SLICE_US;
-	script_vm_budget(to, HAND_OVER_US);
 	for (uint32_t i = 0; i < to->npc_count; i++) {
 		struct hand_over over = {.from = from->state, .new = &to->npcs[i]};
 		enum script_result result;
@@ -251,7 +246,27 @@ enum script_result script_vm_hand_over(
 			return SCRIPT_OVER_TIME;
 		}
 	}
-	to->config.limit_us[SCRIPT_CONTEXT_LOAD] = load_us;
-	hand_timers_over(from, to);
 	return SCRIPT_OK;
+}
+
+enum script_result script_vm_hand_over(
+	const struct script_vm *from, struct script_vm *to, char *error, size_t error_bytes)
+{
+	uint32_t load_us = to->config.limit_us[SCRIPT_CONTEXT_LOAD];
+	uint64_t load_calls = to->config.allowed[SCRIPT_CONTEXT_LOAD];
+	enum script_result result;
+
+	/* This is a tick: an upgrade has a slice, all of them a few. And the map has counted what the
+	 * script declares: it is too late for more. */
+	to->config.limit_us[SCRIPT_CONTEXT_LOAD] = SCRIPT_SLICE_US;
+	to->config.allowed[SCRIPT_CONTEXT_LOAD] = load_calls & 1ull << SCRIPT_CALL_LOG;
+	to->upgrading = true;
+	script_vm_budget(to, HAND_OVER_US);
+	result = hand_storage_over(from, to, error, error_bytes);
+	to->upgrading = false;
+	to->config.allowed[SCRIPT_CONTEXT_LOAD] = load_calls;
+	to->config.limit_us[SCRIPT_CONTEXT_LOAD] = load_us;
+	if (result == SCRIPT_OK)
+		hand_timers_over(from, to);
+	return result;
 }

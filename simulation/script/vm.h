@@ -142,6 +142,7 @@ struct script_vm {
 	size_t refused_bytes;       /* to tell a second try from a new one */
 	enum script_result refused; /* what the last refusal comes to */
 	bool booting;
+	bool upgrading; /* storage is handed over */
 	bool yields; /* the running handler waits: it has not been suspended */
 	uint32_t running_npc;
 	uint64_t running_player;
