@@ -127,7 +127,8 @@ static bool map_npcs(struct sim_instance *instance, const struct script_vm *now,
 	return true;
 }
 
-/* Beside the VM that runs. A version that is there already is left as it is. */
+/* Beside the VM that runs. A version that is there already is left as it is; one that the shard has let
+ * go of (MSG_SCRIPT_CLEAR) is not there any more, and is made again. */
 static int prepare(struct sim_instances *table, struct sim_instance *instance,
 	const struct script_source *source, char *error, size_t error_bytes)
 {
@@ -136,7 +137,8 @@ static int prepare(struct sim_instances *table, struct sim_instance *instance,
 	int rc;
 
 	for (uint32_t i = 0; i < 2; i++)
-		if (instance->vm[i] && script_vm_version(instance->vm[i]) == source->version)
+		if (instance->vm[i] && script_vm_version(instance->vm[i]) == source->version &&
+			(m->reload.vm[i] == instance->vm[i] || m->reload.next == instance->vm[i]))
 			return 0;
 	atomic_store(&m->reload.next, NULL);
 	rc = make(table, instance, side, source, error, error_bytes);

@@ -346,6 +346,31 @@ static void refused_storage(void **state)
 	end(&r);
 }
 
+/* A version is refused after the instances have let go of the one before the running one: an operator
+ * can have that back nevertheless, on all of them. */
+static void back_after_a_refusal(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	start(&r);
+	assert_int_equal(prepare_beside(&r, two), 0);
+	order(&r, MSG_SCRIPT_SWAP, 2);
+	sim_scripts_commit(r.table, all);
+	assert_int_not_equal(prepare_beside(&r, "npc { name = 'Tom', x = 1\n y = 1 }"), 0);
+	order(&r, MSG_SCRIPT_BACK, 1);
+	assert_int_equal(sim_scripts_revert(r.table, all, r.error, sizeof(r.error)), 0);
+	order(&r, MSG_SCRIPT_SWAP, 1);
+	assert_int_equal(version_of(&r), 1);
+	for (uint32_t i = 0; i < 2; i++)
+		assert_int_equal(script_vm_version(r.t.shard->maps[i]->script), 1);
+	for (uint32_t i = 0; i < 10; i++)
+		tick(&r);
+	expect_said(&r, 0, "Tom", "one Ann");
+	expect_said(&r, 1, "Tom", "one Ann");
+	end(&r);
+}
+
 /* They give way by themselves, on each instance for itself, and a dialogue of theirs may end. */
 static void bad_versions(void **state)
 {
@@ -387,6 +412,7 @@ int main(void)
 		cmocka_unit_test(warm_instances),
 		cmocka_unit_test(refused_versions),
 		cmocka_unit_test(refused_storage),
+		cmocka_unit_test(back_after_a_refusal),
 		cmocka_unit_test(bad_versions),
 	};
 	char path[128];
