@@ -134,14 +134,20 @@ static void next_step(struct ctl *ctl, uint64_t now_ns)
 	struct scripts *s = &ctl->scripts;
 
 	switch (s->step) {
-	case SCRIPTS_CLEAR:
-		begin_step(ctl, SCRIPTS_PREPARE, now_ns);
+	case SCRIPTS_CLEAR: /* who has not let go may still run what prepare takes the memory of */
+		if (s->good)
+			begin_step(ctl, SCRIPTS_PREPARE, now_ns);
+		else
+			finish(ctl, false);
 		break;
 	case SCRIPTS_SWAP:
 		begin_step(ctl, s->good ? SCRIPTS_COMMIT : SCRIPTS_UNDO, now_ns);
 		break;
-	case SCRIPTS_UNDO:
-		begin_step(ctl, SCRIPTS_DISCARD, now_ns);
+	case SCRIPTS_UNDO: /* ... or discard: it waits for the next reload */
+		if (s->good)
+			begin_step(ctl, SCRIPTS_DISCARD, now_ns);
+		else
+			finish(ctl, false);
 		break;
 	case SCRIPTS_BACK: /* who has it no more takes it in the sweep */
 		begin_step(ctl, SCRIPTS_REVERT, now_ns);
@@ -191,6 +197,7 @@ static void order_all(struct ctl *ctl, enum msg_script_act act, uint64_t now_ns)
 	struct scripts *s = &ctl->scripts;
 
 	s->good = true;
+	s->act = act;
 	s->done = s->count = 0;
 	s->deadline_ns = now_ns + SCRIPTS_ANSWER_MS * NS_PER_MS;
 	for (uint32_t slot = 0; slot < director_slots(ctl->director); slot++) {
@@ -243,7 +250,7 @@ static void returned(struct ctl *ctl, const struct msg_script *body)
 		"back: %s",
 		ctl->config->maps[definition].name, instance_slot(body->instance),
 		instance_generation(body->instance), body->version, body->text);
-	ctl->scripts.returned[definition] = true;
+	ctl->scripts.returned[definition] = body->version;
 }
 
 void scripts_from_shard(struct ctl *ctl, const struct msg *message, uint64_t now_ns)
@@ -262,7 +269,8 @@ void scripts_from_shard(struct ctl *ctl, const struct msg *message, uint64_t now
 		returned(ctl, &body);
 		return;
 	}
-	if (slot >= director_slots(ctl->director) || s->pending[slot] != body.instance)
+	if (slot >= director_slots(ctl->director) || s->pending[slot] != body.instance ||
+		body.act != s->act)
 		return;
 	s->pending[slot] = INSTANCE_NONE;
 	s->done += body.good;
@@ -308,8 +316,9 @@ static void follow(struct ctl *ctl, uint64_t now_ns)
 		struct ctl_script_versions v;
 
 		versions(ctl, d, &v);
-		s->wanted[d] = s->returned[d] && v.before;
-		s->returned[d] = false;
+		/* What failed may have been replaced meanwhile. */
+		s->wanted[d] = s->returned[d] && s->returned[d] == v.now && v.before;
+		s->returned[d] = 0;
 		any |= s->wanted[d];
 	}
 	if (any)

@@ -15,7 +15,8 @@
  *
  * A shard that returned by itself, since too many handlers failed, has all others follow it: the
  * same as rollback. An instance that ends meanwhile is not waited for; one that says nothing for
- * SCRIPTS_ANSWER_MS counts as one that cannot.
+ * SCRIPTS_ANSWER_MS counts as one that cannot: where it may still run what is to be let go of, by clear
+ * or a swap that was taken back, the change ends there, and the next one begins with it.
  *
  * Thread: the control thread. */
 #ifndef SW_CONTROL_SCRIPTS_H
@@ -50,12 +51,14 @@ enum scripts_step {
 struct scripts {
 	enum scripts_step step;
 	bool wanted[CONFIG_MAPS_MAX];
-	bool returned[CONFIG_MAPS_MAX]; /* a shard returned by itself: the others are to follow */
+	uint32_t returned[CONFIG_MAPS_MAX]; /* the version from which a shard returned by itself, and the
+					     * others are to; 0: none */
 	uint64_t order;                 /* that is kept; 0: nobody asked */
 	uint32_t pending[CONFIG_INSTANCES_MAX]; /* by slot: the id whose answer is awaited; 0: none */
 	uint32_t done;                          /* instances that did the step */
 	uint32_t count;                         /* that they told */
 	char name[172];                         /* of whose handlers are released; "": all */
+	enum msg_script_act act; /* whose answers are awaited; others come too late */
 	bool good;
 	uint64_t deadline_ns;
 	uv_work_t work;

@@ -158,10 +158,11 @@ void sim_reload_order(struct sim_shard *s, const struct msg *message)
 
 	memcpy(&order, msg_payload(message), sizeof(order));
 	m = s->by_number[instance_slot(order.instance)];
-	if (!m || m->id != order.instance || !m->script || m->reload.ordered) {
+	if (!m || m->id != order.instance || !m->script) {
 		sim_count(s, SIM_INSTANCES_STALE, 1);
 		return; /* control does not wait for an instance that has ended */
 	}
+	/* Control gave up an order that has not been obeyed by now: the later one is what it wants. */
 	m->reload.order = order;
 	m->reload.order.text[sizeof(order.text) - 1] = '\0';
 	m->reload.ordered = true;
