@@ -200,10 +200,11 @@ uint32_t chat_filter_words(const struct chat_filter *filter)
 
 /* ---- a text ---- */
 
-/* Whether a word of the list begins at this letter, and is all that there is (WHOLE) or not. A
- * letter that is said more often than the list says it is the same one. */
+/* Whether a word of the list begins at this letter: one that is found ANYWHERE, or one that ends
+ * behind no fewer than whole letters. A letter that is said more often than the list says it is the
+ * same one. */
 static bool begins(
-	const struct chat_filter *filter, const struct letters *text, uint32_t from, uint32_t ends)
+	const struct chat_filter *filter, const struct letters *text, uint32_t from, uint32_t whole)
 {
 	uint32_t at = ROOT;
 
@@ -214,35 +215,35 @@ static bool begins(
 			at = next;
 		else if (at == ROOT || filter->nodes[at].letter != text->letter[i])
 			return false;
-		if (filter->nodes[at].ends & ANYWHERE)
+		if (filter->nodes[at].ends & ANYWHERE ||
+			(filter->nodes[at].ends & WHOLE && i + 1 >= whole))
 			return true;
 	}
-	return from == 0 && ends & WHOLE && filter->nodes[at].ends & WHOLE;
+	return false;
 }
 
-static bool has(const struct chat_filter *filter, const struct letters *text)
+/* whole: where a whole word may end. Any number of letters takes a time that grows with its square,
+ * at worst, and not faster: a text is anybody's. */
+static bool has(const struct chat_filter *filter, const struct letters *text, uint32_t whole)
 {
 	if (!text->real || text->count < 2) /* a number is a number */
 		return false;
-	if (begins(filter, text, 0, WHOLE))
+	if (begins(filter, text, 0, whole))
 		return true;
 	for (uint32_t i = 1; i < text->count; i++)
-		if (begins(filter, text, i, 0))
+		if (begins(filter, text, i, UINT32_MAX))
 			return true;
 	return false;
 }
 
-/* Signs at either end of a word may be signs: "bad!" is b, a, d and i, or b, a and d. */
-static bool has_word(const struct chat_filter *filter, struct letters *text)
+/* Signs at the end of a word may be signs: "bad!" is b, a, d and i, or b, a and d. */
+static bool has_word(const struct chat_filter *filter, const struct letters *text)
 {
-	if (has(filter, text))
-		return true;
-	while (text->count && text->digit[text->count - 1]) {
-		text->count--;
-		if (has(filter, text))
-			return true;
-	}
-	return false;
+	uint32_t whole = text->count;
+
+	while (whole && text->digit[whole - 1])
+		whole--;
+	return has(filter, text, whole);
 }
 
 struct scan {
@@ -296,9 +297,10 @@ static bool chunk_end(struct scan *scan)
 	struct letters *chunk = &scan->chunk;
 
 	if (chunk->count == 1) {
+		found |= scan->single.count == LETTERS_MAX && spelt(scan);
 		add(&scan->single, chunk->letter[0], chunk->digit[0]);
-		found |= spelt(scan);
 	} else if (chunk->count) {
+		found |= spelt(scan);
 		clear(&scan->single);
 		found |= has_word(scan->filter, chunk);
 	}
@@ -327,7 +329,8 @@ bool chat_filter_finds(const struct chat_filter *filter, const uint8_t *text, si
 		fold = chat_fold(c, &letter);
 		if (fold == CHAT_FOLD_LETTER || fold == CHAT_FOLD_DIGIT) {
 			if (scan.part.count == LETTERS_MAX || scan.chunk.count == LETTERS_MAX)
-				found |= has(filter, &scan.chunk) || has(filter, &scan.part);
+				found |= has(filter, &scan.chunk, LETTERS_MAX) ||
+					 has(filter, &scan.part, LETTERS_MAX);
 			add(&scan.part, letter, fold == CHAT_FOLD_DIGIT);
 			add(&scan.chunk, letter, fold == CHAT_FOLD_DIGIT);
 		} else if (fold == CHAT_FOLD_SIGN) {
@@ -336,5 +339,5 @@ bool chat_filter_finds(const struct chat_filter *filter, const uint8_t *text, si
 			found |= chunk_end(&scan);
 		}
 	}
-	return found || chunk_end(&scan);
+	return found || chunk_end(&scan) || spelt(&scan);
 }
