@@ -13,8 +13,10 @@
 #include "control/world/pg_binary.h"
 #include "control/world/pg_link.h"
 
-/* Requests under way; a player's that finds none free is refused. */
+/* Requests under way; a player's that finds none free is refused. Some are the thread's own:
+ * players never keep the lease from being renewed, nor the log from being written. */
 #define CALLS_MAX     128u
+#define CALLS_OWN     8u
 #define LOG_BATCH     256u
 #define LOG_COLUMNS   12u
 #define PRUNE_NS      (60 * NS_PER_S)
@@ -179,10 +181,16 @@ static void args_begin(struct args *a, const struct chat_pg *pg, enum call_kind 
 	arg_32(a, pg->chat->config->node.realm_id);
 }
 
+static bool own(enum call_kind kind)
+{
+	return kind == CALL_BEAT || kind == CALL_CLAIM || kind == CALL_BYE || kind == CALL_LOG ||
+	       kind == CALL_PRUNE;
+}
+
 /* NULL: not sent. */
 static struct call *call_send(struct chat_pg *pg, enum call_kind kind, struct args *a)
 {
-	for (uint32_t i = 0; i < CALLS_MAX; i++) {
+	for (uint32_t i = own(kind) ? 0 : CALLS_OWN; i < CALLS_MAX; i++) {
 		struct call *call = &pg->calls[i];
 
 		if (call->used)
@@ -544,8 +552,7 @@ static void blocks(struct chat_pg *pg, const struct call *call, const PGresult *
 
 	for (int row = 0; row < PQntuples(result) && count < CHAT_BLOCKS_MAX; row++)
 		blocked[count++] = pg_column_64(result, row, 0);
-	if (count)
-		chat_gateway_blocks(pg->chat->gateway, call->subject, blocked, count);
+	chat_gateway_blocks(pg->chat->gateway, call->subject, blocked, count);
 }
 
 void chat_pg_block(struct chat_pg *pg, uint64_t character_id, uint64_t blocked_id, bool blocked)
@@ -770,11 +777,6 @@ static void on_result(void *context, uint64_t tag, enum pg_outcome outcome,
 	call->used = false;
 }
 
-static void ask_blocks(void *ctx, const struct msg_chat_player *player)
-{
-	chat_pg_blocks(ctx, player->character_id);
-}
-
 static void on_up(void *context)
 {
 	struct chat_pg *pg = context;
@@ -783,7 +785,6 @@ static void on_up(void *context)
 	pg->beat_ns = 0;
 	if (pg->token)
 		sw_log(SW_LOG_INFO, "chat", "PostgreSQL is back");
-	chat_gateway_each(pg->chat->gateway, ask_blocks, pg);
 }
 
 static void on_down(void *context, enum pg_fault fault, const char *message)

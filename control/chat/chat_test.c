@@ -494,8 +494,8 @@ static void all_together(void **state)
 		Sw__ChatBlock body = SW__CHAT_BLOCK__INIT;
 
 		body.character_id = 1000;
-		packet(1, SW_MSG_CHAT_BLOCK, &body.base);
-		UNTIL(sql("SELECT count(*) FROM chat_block") == 1);
+		UNTIL((packet(1, SW_MSG_CHAT_BLOCK, &body.base), pump(),
+			sql("SELECT count(*) FROM chat_block") == 1));
 	}
 	hear(1, false);
 	players[1].session = handle_make(0, 2, 1);

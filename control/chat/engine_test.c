@@ -35,7 +35,8 @@ struct rig {
 	uint32_t words; /* to other nodes */
 	struct chat_word sought;
 	uint8_t sought_text[CHAT_TEXT_MAX];
-	uint32_t refused_logged;
+	uint32_t refused_logged, blocks, news;
+	uint64_t said_token, said_sequence;
 	/* what was sent: to one, and lines to many */
 	struct sent {
 		uint64_t peer;
@@ -89,6 +90,8 @@ static void said(void *ctx, const struct chat_said *one)
 {
 	(void)ctx;
 	assert_true(one->sequence > 0);
+	rig->said_token = one->token;
+	rig->said_sequence = one->sequence;
 }
 
 static void send_one(void *ctx, uint64_t peer, const uint8_t *packet, size_t bytes)
@@ -132,7 +135,8 @@ static void seek(void *ctx, const struct chat_word *word)
 
 static void presence(void *ctx, const struct msg_chat_player *player, bool here, bool news)
 {
-	(void)ctx, (void)player, (void)here, (void)news;
+	(void)ctx, (void)player, (void)here;
+	rig->news += news;
 }
 
 static void refused(void *ctx, const struct chat_who *who, uint32_t kind, uint64_t channel,
@@ -150,6 +154,7 @@ static void whispered(void *ctx, const struct chat_word *word)
 static void block(void *ctx, uint64_t one, uint64_t other, bool blocked)
 {
 	(void)ctx, (void)one, (void)other, (void)blocked;
+	rig->blocks++;
 }
 
 static void report(void *ctx, const struct chat_who *who, uint64_t request, uint64_t channel,
@@ -276,6 +281,19 @@ static void whisper(uint32_t n, uint64_t to, const char *name, const char *text)
 	packet[0] = SW_MSG_CHAT_WHISPER;
 	chat_gateway_packet(rig->gateway, peer_of(n), packet,
 		1 + sw__chat_whisper__pack(&body, packet + 1), rig->now_ns, rig->unix_ms);
+}
+
+static void block_one(uint32_t n, uint64_t other, bool unblock)
+{
+	Sw__ChatBlock body = SW__CHAT_BLOCK__INIT;
+	uint8_t packet[64];
+
+	body.request = 6;
+	body.character_id = other;
+	body.unblock = unblock;
+	packet[0] = SW_MSG_CHAT_BLOCK;
+	chat_gateway_packet(rig->gateway, peer_of(n), packet,
+		1 + sw__chat_block__pack(&body, packet + 1), rig->now_ns, rig->unix_ms);
 }
 
 static void join_language(uint32_t n, const char *name)
@@ -816,6 +834,101 @@ static void a_million_channels(void **state)
 	assert_int_equal(got(150, SW_MSG_CHAT_LINE, NULL), 1);
 }
 
+static void from_node_1(uint32_t type, uint64_t channel)
+{
+	const struct chat_word word = {.type = type,
+		.kind = CHAT_KIND_PARTY,
+		.channel = channel,
+		.session = 5,
+		.body = (const uint8_t *)"hi",
+		.body_bytes = 2};
+
+	chat_owner_word(rig->owner, 1, &word, rig->now_ns, rig->unix_ms);
+}
+
+/* A channel that everybody left gives its place away, and comes again under the same token. */
+static void a_number_is_given_once(void **state)
+{
+	const uint64_t channel = 77;
+
+	(void)state;
+	for (uint32_t i = 0; i < 3; i++) {
+		from_node_1(CHAT_WORD_SAY, channel);
+		tick(1000);
+	}
+	assert_int_equal(rig->said_sequence, 3);
+	from_node_1(CHAT_WORD_PART, channel);
+	for (uint32_t i = 0; i < rig->config.chat.channels_max; i++) {
+		from_node_1(CHAT_WORD_JOIN, channel + 1 + i);
+		from_node_1(CHAT_WORD_PART, channel + 1 + i);
+	}
+	from_node_1(CHAT_WORD_SAY, channel);
+	tick(1000);
+	assert_int_equal(rig->said_token, 10);
+	assert_true(rig->said_sequence > 3);
+	/* Of another token, they begin anew. */
+	chat_owner_slot(rig->owner, chat_slot(channel), 11);
+	from_node_1(CHAT_WORD_SAY, channel);
+	tick(1000);
+	assert_int_equal(rig->said_token, 11);
+	assert_int_equal(rig->said_sequence, 1);
+}
+
+/* Its place may be another node's by the time that its line is published. */
+static void a_node_that_is_gone_is_not_answered(void **state)
+{
+	(void)state;
+	from_node_1(CHAT_WORD_SAY, 77);
+	from_node_1(CHAT_WORD_SAY, 77);
+	chat_owner_gateway_gone(rig->owner, 1);
+	rig->words = 0;
+	tick(1);
+	assert_int_equal(rig->said_sequence, 2); /* it was said */
+	from_node_1(CHAT_WORD_SAY, 77);
+	chat_owner_gateway_gone(rig->owner, 1);
+	chat_owner_slot(rig->owner, chat_slot(77), 0); /* refused */
+	assert_int_equal(rig->words, 0);
+}
+
+static void blocks(void **state)
+{
+	(void)state;
+	come(1, 7);
+	come(2, 7);
+	come(3, 7);
+	/* Until PostgreSQL has said whom one blocks, it is asked again. */
+	assert_int_equal(rig->news, 3);
+	come(2, 7);
+	assert_int_equal(rig->news, 4);
+	mark();
+	block_one(2, 109, true); /* what is not known cannot be taken back */
+	assert_int_equal(refusal(2), CHAT_REFUSED_UNAVAILABLE);
+	/* A block binds at once, and also when an older list comes after it. */
+	block_one(2, 101, false);
+	chat_gateway_blocks(rig->gateway, 102, (uint64_t[]){101, 103}, 2);
+	chat_gateway_blocks(rig->gateway, 101, NULL, 0);
+	come(1, 7);
+	come(2, 7);
+	assert_int_equal(rig->news, 4);
+	mark();
+	whisper(1, 102, "", "psst");
+	assert_int_equal(refusal(1), CHAT_REFUSED_BLOCKED);
+	whisper(3, 102, "", "psst");
+	assert_int_equal(refusal(3), CHAT_REFUSED_BLOCKED);
+	block_one(2, 101, true);
+	mark();
+	whisper(1, 102, "", "psst");
+	assert_int_equal(refusal(1), CHAT_REFUSED_NONE);
+	/* Each is a row that is written: no more of them than of lines. */
+	chat_gateway_blocks(rig->gateway, 103, NULL, 0);
+	rig->blocks = 0;
+	mark();
+	for (uint32_t i = 0; i < 1000; i++)
+		block_one(3, 102, i % 2);
+	assert_true(rig->blocks <= rig->config.chat.sender_burst);
+	assert_int_equal(refusal(3), CHAT_REFUSED_TOO_OFTEN);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -827,6 +940,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(whispers, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_crowd_delays_nobody, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_million_channels, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_number_is_given_once, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			a_node_that_is_gone_is_not_answered, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(blocks, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -429,6 +429,7 @@ static void player_gone(struct chat_gateway *gateway, struct player *player)
 		map64_remove(&gateway->by_name, player->name_key);
 	player->is.here = 0;
 	player->block_count = 0;
+	player->blocks_known = false;
 	gateway->player_count--;
 }
 
@@ -479,7 +480,8 @@ void chat_gateway_player(
 		}
 		player_gone(gateway, older);
 	}
-	gateway->ops.presence(gateway->ops.ctx, is, true, !player->is.here);
+	gateway->ops.presence(
+		gateway->ops.ctx, is, true, !player->is.here || !player->blocks_known);
 	if (player->is.here)
 		player->is = *is;
 	else
@@ -503,6 +505,14 @@ void chat_gateway_expel(struct chat_gateway *gateway, uint64_t character_id, uin
 	}
 }
 
+bool chat_blocks(const struct player *player, uint64_t character_id)
+{
+	for (uint32_t i = 0; i < player->block_count; i++)
+		if (player->blocked[i] == character_id)
+			return true;
+	return false;
+}
+
 void chat_gateway_blocks(struct chat_gateway *gateway, uint64_t character_id,
 	const uint64_t *blocked, uint32_t count)
 {
@@ -510,10 +520,11 @@ void chat_gateway_blocks(struct chat_gateway *gateway, uint64_t character_id,
 
 	if (!player)
 		return;
-	if (count > CHAT_BLOCKS_MAX)
-		count = CHAT_BLOCKS_MAX;
-	memcpy(player->blocked, blocked, count * sizeof(*blocked));
-	player->block_count = count;
+	/* What it has blocked since this was asked for stays. */
+	for (uint32_t i = 0; i < count && player->block_count < CHAT_BLOCKS_MAX; i++)
+		if (!chat_blocks(player, blocked[i]))
+			player->blocked[player->block_count++] = blocked[i];
+	player->blocks_known = true;
 }
 
 /* ---- words ---- */
@@ -628,9 +639,8 @@ static void on_moved(struct chat_gateway *gateway, const struct chat_word *word)
 enum chat_refusal chat_whisper(
 	struct chat_gateway *gateway, struct player *target, const struct chat_word *word)
 {
-	for (uint32_t i = 0; i < target->block_count; i++)
-		if (target->blocked[i] == word->sender_id)
-			return CHAT_REFUSED_BLOCKED;
+	if (chat_blocks(target, word->sender_id))
+		return CHAT_REFUSED_BLOCKED;
 	chat_send_player(gateway, target, gateway->packet,
 		chat_packet_whispered(word, gateway->packet, sizeof(gateway->packet)));
 	chat_count(gateway->counters, CHAT_C_WHISPERS, 1);

@@ -54,7 +54,7 @@ struct chat_gateway_ops {
 	/* Who of another node is word->target_id or, if that is 0, has the name word->key?
 	 * chat_gateway_sought is called later, or at once. */
 	void (*seek)(void *ctx, const struct chat_word *word);
-	/* A player of this node came (news), is still here, or went. */
+	/* A player of this node is here, or went. news: whom it blocks is not known yet. */
 	void (*presence)(void *ctx, const struct msg_chat_player *player, bool here, bool news);
 	/* What was not taken, for the log: FILTERED, MUTED or BANNED. */
 	void (*refused)(void *ctx, const struct chat_who *who, uint32_t kind, uint64_t channel,
@@ -107,7 +107,7 @@ bool chat_gateway_broadcast(struct chat_gateway *gateway, uint64_t channel, cons
 	size_t bytes, uint64_t now_ns);
 /* A ban begins: whoever it is is in the channel no longer. */
 void chat_gateway_expel(struct chat_gateway *gateway, uint64_t character_id, uint64_t channel);
-/* Whom a character has blocked, as PostgreSQL has it. */
+/* Whom a character has blocked, as PostgreSQL has it: from now on that is known. */
 void chat_gateway_blocks(struct chat_gateway *gateway, uint64_t character_id,
 	const uint64_t *blocked, uint32_t count);
 /* Its player here, by number or (0) by name; false: there is none. */

@@ -261,6 +261,18 @@ static void part(const struct request *r, const Sw__ChatPart *body)
 	chat_send_done(r->gateway, r->player, r->number, 0, 0);
 }
 
+/* Blocks, reports and fetches cost PostgreSQL something: they count as something that is said. */
+static bool costs(const struct request *r)
+{
+	uint64_t wait_ns = chat_bucket_take(&r->player->bucket,
+		r->gateway->config->chat.sender_every_ms * NS_PER_MS,
+		r->gateway->config->chat.sender_burst, r->now_ns);
+
+	if (wait_ns)
+		refuse(r, CHAT_REFUSED_TOO_OFTEN, wait_ns);
+	return wait_ns;
+}
+
 static void block(const struct request *r, const Sw__ChatBlock *body)
 {
 	struct player *player = r->player;
@@ -271,6 +283,13 @@ static void block(const struct request *r, const Sw__ChatBlock *body)
 			0);
 		return;
 	}
+	/* It would come back with the list that PostgreSQL is asked for. */
+	if (body->unblock && !player->blocks_known) {
+		refuse(r, CHAT_REFUSED_UNAVAILABLE, AGAIN_MS * NS_PER_MS);
+		return;
+	}
+	if (costs(r))
+		return;
 	while (i < player->block_count && player->blocked[i] != body->character_id)
 		i++;
 	if (body->unblock && i < player->block_count) {
@@ -285,18 +304,6 @@ static void block(const struct request *r, const Sw__ChatBlock *body)
 	r->gateway->ops.block(
 		r->gateway->ops.ctx, player->is.character_id, body->character_id, !body->unblock);
 	chat_send_done(r->gateway, player, r->number, 0, 0);
-}
-
-/* Reports and fetches cost PostgreSQL something: they count as something that is said. */
-static bool costs(const struct request *r)
-{
-	uint64_t wait_ns = chat_bucket_take(&r->player->bucket,
-		r->gateway->config->chat.sender_every_ms * NS_PER_MS,
-		r->gateway->config->chat.sender_burst, r->now_ns);
-
-	if (wait_ns)
-		refuse(r, CHAT_REFUSED_TOO_OFTEN, wait_ns);
-	return wait_ns;
 }
 
 static void report(const struct request *r, const Sw__ChatReport *body)

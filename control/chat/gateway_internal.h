@@ -24,6 +24,7 @@ struct player {
 	uint64_t name_key;
 	struct chat_bucket bucket;
 	uint32_t block_count;
+	bool blocks_known; /* PostgreSQL has said whom it blocks */
 	uint64_t blocked[CHAT_BLOCKS_MAX];
 	struct membership in[CHAT_MEMBERSHIPS_MAX];
 };
@@ -99,6 +100,7 @@ void chat_send_refused(struct chat_gateway *gateway, const struct player *player
 	enum chat_refusal reason, uint32_t retry_ms);
 void chat_send_done(struct chat_gateway *gateway, const struct player *player, uint64_t request,
 	uint64_t token, uint64_t sequence);
+bool chat_blocks(const struct player *player, uint64_t character_id);
 /* WHISPER to a player of this node. */
 enum chat_refusal chat_whisper(
 	struct chat_gateway *gateway, struct player *target, const struct chat_word *word);

@@ -16,7 +16,7 @@ struct line {
 	uint32_t next;         /* in its channel's queue or history, or free */
 	uint32_t older, newer; /* of all histories, in the order of publishing */
 	uint32_t channel;
-	uint32_t gateway;
+	uint32_t gateway; /* whose node's player said it; NONE: it is gone */
 	uint32_t text_bytes;
 	uint64_t session, request;
 	uint64_t token, sequence, sender_id, unix_ms, taken_ns;
@@ -47,6 +47,8 @@ struct chat_owner {
 	_Atomic uint64_t *counters;
 	uint64_t until_ns;
 	uint64_t token[CHAT_SLOTS]; /* 0: not ours */
+	/* Under that token, the greatest sequence of channels that gave their place away. */
+	uint64_t given[CHAT_SLOTS];
 	struct map64 by_number;
 	struct channel *channels; /* [channels_max] */
 	uint32_t channels_max, channel_free, channel_count;
@@ -232,7 +234,8 @@ static void refuse(struct chat_owner *owner, uint32_t gateway, uint64_t session,
 		.reason = reason,
 		.retry_ms = retry_ms};
 
-	owner->ops.to_gateway(owner->ops.ctx, gateway, &word);
+	if (gateway != NONE)
+		owner->ops.to_gateway(owner->ops.ctx, gateway, &word);
 }
 
 static void queue_drop(struct chat_owner *owner, struct channel *channel, enum chat_refusal reason,
@@ -248,6 +251,10 @@ static void queue_drop(struct chat_owner *owner, struct channel *channel, enum c
 
 static void forget(struct chat_owner *owner, struct channel *channel)
 {
+	uint64_t *given = &owner->given[chat_slot(channel->number)];
+
+	if (channel->sequence > *given)
+		*given = channel->sequence;
 	while (channel->queue.count)
 		queue_drop(owner, channel, CHAT_REFUSED_UNAVAILABLE, 0);
 	while (channel->history.count)
@@ -278,6 +285,7 @@ static struct channel *open_channel(struct chat_owner *owner, uint64_t number, u
 	*channel = (struct channel){.number = number,
 		.kind = kind,
 		.token = owner->token[chat_slot(number)],
+		.sequence = owner->given[chat_slot(number)],
 		.queue = {NONE, NONE, 0},
 		.history = {NONE, NONE, 0}};
 	map64_put(&owner->by_number, number, (uint32_t)(channel - owner->channels));
@@ -412,6 +420,7 @@ void chat_owner_slot(struct chat_owner *owner, uint32_t slot, uint64_t token)
 		channel->token = token;
 		channel->sequence = 0;
 	}
+	owner->given[slot] = 0;
 }
 
 uint64_t chat_owner_token(const struct chat_owner *owner, uint32_t slot)
@@ -432,6 +441,9 @@ void chat_owner_gateway_gone(struct chat_owner *owner, uint32_t gateway)
 		if (!channel->number)
 			continue;
 		channel->gateways[gateway / 64] &= ~(1ull << gateway % 64);
+		for (uint32_t l = channel->queue.head; l != NONE; l = line_at(owner, l)->next)
+			if (line_at(owner, l)->gateway == gateway)
+				line_at(owner, l)->gateway = NONE;
 		settle(owner, channel);
 	}
 }
@@ -568,12 +580,13 @@ static void publish(struct chat_owner *owner, struct channel *channel)
 	word.sender_id = line->sender_id;
 	word.body_bytes = (uint32_t)chat_packet_line(&said, owner->body, sizeof(owner->body));
 	to_members(owner, channel, &word);
-	owner->ops.to_gateway(owner->ops.ctx, line->gateway,
-		&(struct chat_word){.type = CHAT_WORD_DONE,
-			.session = line->session,
-			.request = line->request,
-			.token = line->token,
-			.sequence = line->sequence});
+	if (line->gateway != NONE)
+		owner->ops.to_gateway(owner->ops.ctx, line->gateway,
+			&(struct chat_word){.type = CHAT_WORD_DONE,
+				.session = line->session,
+				.request = line->request,
+				.token = line->token,
+				.sequence = line->sequence});
 	owner->ops.said(owner->ops.ctx, &said);
 	while (channel->history.count > owner->config->chat.history)
 		history_drop(owner, channel);

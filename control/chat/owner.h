@@ -2,10 +2,11 @@
  * their history. What gateways say comes in as words, what they are told goes out as words.
  *
  * A line is named by token and sequence. The token is the slot's lease's (lease.h), the sequence
- * begins with 1 whenever the token is another one. Lines wait in their channel's queue (chat.queue)
- * until the channel's rate and the node's fan-out let them go; the queue drops its oldest when it
- * is full, and what has waited for CHAT_AGE_MS. Either makes the channel slow for CHAT_SLOW_FOR_MS.
- * A line that is dropped had no number yet, so members see no gap.
+ * begins with 1 whenever the token is another one; a channel that gave its place away and comes
+ * again under the same token goes on behind what it had. Lines wait in their channel's queue
+ * (chat.queue) until the channel's rate and the node's fan-out let them go; the queue drops its
+ * oldest when it is full, and what has waited for CHAT_AGE_MS. Either makes the channel slow for
+ * CHAT_SLOW_FOR_MS. A line that is dropped had no number yet, so members see no gap.
  *
  * Memory, all of it at chat_owner_new: chat.lines_max lines, for queues and histories of all
  * channels together; where they are used up, the oldest line of any history goes. chat.channels_max
@@ -61,7 +62,8 @@ void chat_owner_until(struct chat_owner *owner, uint64_t until_ns);
 /* JOIN, PART, SAY or SLOW of a gateway. now_ns: mono_ns; unix_ms: for people. */
 void chat_owner_word(struct chat_owner *owner, uint32_t gateway, const struct chat_word *word,
 	uint64_t now_ns, uint64_t unix_ms);
-/* A node is gone: it has no members of anything. */
+/* A node is gone: it has no members of anything, and is answered nothing; its index may be another
+ * node's from now on. What its players said and waits is published all the same. */
 void chat_owner_gateway_gone(struct chat_owner *owner, uint32_t gateway);
 
 /* Publishes what may go, one line of each channel in turn. Returns how many lines still wait. */
