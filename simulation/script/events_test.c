@@ -324,6 +324,9 @@ static void storage_goes_on(void **unused)
 			"last = old.last .. '!', odd = 1 } end",
 			"assert(s.more == 8 and s.last == 'Ada!' and s.visits == 0)", NULL},
 		{"2", "", ", upgrade = function() error('cannot') end", "", "test.lua:2: cannot"},
+		/* Back to an older version, whose upgrade knows nothing of a newer one. */
+		{"0", ", more = 4", ", upgrade = function() error('older?') end",
+			"assert(s.visits == 7 and s.last == 'Ada' and s.more == 4)", NULL},
 		{"2", "", ", upgrade = function() end", "", "storage.upgrade returned no table"},
 		{"2", "", ", upgrade = function() while true do end end", "", "out of time"},
 		/* The map has places for what was declared when it was loaded. */

@@ -491,7 +491,8 @@ enum script_result script_vm_timer(struct script_vm *vm);
 uint32_t script_vm_timers(const struct script_vm *vm); /* that run */
 
 /* What the NPCs of to keep in npc.storage, and the timers that run, are as from has them, by name:
- * to has just been loaded, and takes from's place. The thread that owns both. Returns SCRIPT_OK, or
+ * to takes from's place. Its upgrade functions are for what an older version kept; of a newer one's,
+ * where a script goes back, fields of the same name and type are taken over. The thread that owns both. Returns SCRIPT_OK, or
  * what an upgrade function came to, with one line in error; then to is of no use. */
 enum script_result script_vm_hand_over(const struct script_vm *from, struct script_vm *to,
 	char *error, size_t error_bytes);

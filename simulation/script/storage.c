@@ -185,7 +185,7 @@ static int hand_over(lua_State *state)
 	const struct hand_over *over = lua_touserdata(state, 1);
 
 	if (over->new->upgrade_ref == LUA_NOREF ||
-		over->old->storage_version == over->new->storage_version) {
+		over->old->storage_version >= over->new->storage_version) {
 		copy_table(over->from, over->old->storage_ref, state);
 	} else {
 		lua_rawgeti(state, LUA_REGISTRYINDEX, over->new->upgrade_ref);
