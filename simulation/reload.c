@@ -151,23 +151,6 @@ static void clear(struct sim_map *m, struct msg_script *answer)
 
 /* ---- orders ---- */
 
-void sim_reload_order(struct sim_shard *s, const struct msg *message)
-{
-	struct msg_script order;
-	struct sim_map *m;
-
-	memcpy(&order, msg_payload(message), sizeof(order));
-	m = s->by_number[instance_slot(order.instance)];
-	if (!m || m->id != order.instance || !m->script) {
-		sim_count(s, SIM_INSTANCES_STALE, 1);
-		return; /* control does not wait for an instance that has ended */
-	}
-	/* Control gave up an order that has not been obeyed by now: the later one is what it wants. */
-	m->reload.order = order;
-	m->reload.order.text[sizeof(order.text) - 1] = '\0';
-	m->reload.ordered = true;
-}
-
 void sim_reload_open(struct sim_map *m)
 {
 	uint32_t version = m->reload.version ? atomic_load(m->reload.version) : 0;
@@ -208,6 +191,26 @@ static void obey(struct sim_shard *s, struct sim_map *m)
 	answer.version = script_vm_version(m->script);
 	m->reload.answer = answer;
 	m->reload.owed = order->instance != INSTANCE_NONE;
+}
+
+void sim_reload_order(struct sim_shard *s, const struct msg *message)
+{
+	struct msg_script order;
+	struct sim_map *m;
+
+	memcpy(&order, msg_payload(message), sizeof(order));
+	m = s->by_number[instance_slot(order.instance)];
+	if (!m || m->id != order.instance || !m->script) {
+		sim_count(s, SIM_INSTANCES_STALE, 1);
+		return; /* control does not wait for an instance that has ended */
+	}
+	/* Control gave up an order that has not been obeyed by now: the later one is what it wants. What
+	 * the instance opened with is no order of control's. */
+	if (m->reload.ordered && m->reload.order.instance == INSTANCE_NONE)
+		obey(s, m);
+	m->reload.order = order;
+	m->reload.order.text[sizeof(order.text) - 1] = '\0';
+	m->reload.ordered = true;
 }
 
 /* Too many failures: the version before comes back. */

@@ -269,6 +269,9 @@ static void good_version(void **state)
 static void warm_instances(void **state)
 {
 	struct msg_instance body = {instance_id(2, 1), INSTANCE_OPEN};
+	const struct msg_script clear = {.instance = body.id, .act = MSG_SCRIPT_CLEAR};
+	uint32_t cleared;
+	struct msg_buffer next;
 	struct msg message;
 	struct rig r;
 
@@ -285,8 +288,14 @@ static void warm_instances(void **state)
 		memcpy(msg_begin(&message, MSG_INSTANCE_OPEN, HANDLE_NONE, sizeof(body)), &body,
 			sizeof(body));
 		assert_true(msg_ring_push(r.t.links.from_control, &message));
+		/* The next reload begins before its first tick. */
+		memcpy(msg_begin(next.slot, MSG_SCRIPT_ORDER, HANDLE_NONE, sizeof(clear)), &clear,
+			sizeof(clear));
+		assert_true(msg_ring_push(r.t.links.from_control, next.slot));
+		cleared = r.t.scripts[MSG_SCRIPT_CLEAR];
 		for (uint32_t i = 0; i < 5; i++)
 			tick(&r);
+		assert_int_equal(r.t.scripts[MSG_SCRIPT_CLEAR], cleared + 1);
 		assert_int_equal(r.t.shard->map_count, 3);
 		assert_int_equal(script_vm_version(r.t.shard->maps[2]->script), 2);
 		end(&r);
