@@ -34,6 +34,7 @@ struct sim_instance {
 	size_t memory_bytes;
 	void *region[2];         /* of the script's VMs; by side */
 	struct script_vm *vm[2]; /* NULL: none */
+	uint32_t vms_made;       /* since it was built */
 	uint32_t *to_next;       /* [SCRIPT_NPCS_MAX] of the VM that is prepared; see sim_map */
 	struct counter_set script_set;
 	_Atomic uint64_t script_counters[SCRIPT_COUNTER_COUNT];

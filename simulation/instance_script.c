@@ -78,6 +78,7 @@ static int make(struct sim_instances *table, struct sim_instance *instance, uint
 		.bytes = source->bytes,
 		.version = source->version,
 		.side = side,
+		.vms_before = instance->vms_made++,
 		.memory_bytes = table->config->simulation.script_memory_bytes,
 		.watchdog = table->watchdog,
 		.counters = instance->script_counters};
@@ -185,6 +186,7 @@ int sim_instance_load_script(
 
 	if (!definition->now.text)
 		return 0;
+	instance->vms_made = 0; /* a replay has the same numbers */
 	rc = make(table, instance, 0, &definition->now, error, error_bytes);
 	if (rc)
 		return rc;

@@ -305,6 +305,7 @@ int sim_npc_load(struct sim_map *m, const struct sim_npc_script *from, struct sc
 	script.tick_hz = m->config.tick_hz;
 	script.version = from->version;
 	script.side = from->side;
+	script.vms_before = from->vms_before;
 	script.memory_bytes = from->memory_bytes;
 	script.watchdog = from->watchdog;
 	script.region = from->region;

@@ -16,6 +16,7 @@ struct sim_npc_script {
 	size_t bytes;
 	uint32_t version;
 	bool side;
+	uint32_t vms_before;
 	uint32_t memory_bytes;
 	void *region;               /* memory_bytes, see script_config */
 	_Atomic uint64_t *counters; /* likewise */

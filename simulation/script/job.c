@@ -287,6 +287,8 @@ static enum script_result start(struct script_vm *vm, uint32_t npc_index, int ha
 	job->value = value ? *value : (struct script_value){.type = LUA_TNIL};
 	job->player = event->player;
 	job->npc_index = npc_index;
+	if (!job->generation) /* where no version before has been: what it waited for may still come */
+		job->generation = vm->config.vms_before * 2654435761u >> (PLACE_BITS + 1);
 	job->generation = job->generation % (GENERATIONS_MAX - 1) + 1;
 	job->committed = false;
 	job->slices = 0;

@@ -111,6 +111,29 @@ static void all_durable_calls_are_one(void **unused)
 	test_host_stop(&host);
 }
 
+/* A commit of a version that has been replaced twice is answered late: its handler's number is nobody
+ * else's, though the VM is on the same side and its handlers are as many. */
+static void numbers(void **unused)
+{
+	struct test_host host;
+	uint32_t job;
+
+	(void)unused;
+	test_host_start(&host, 4 << 20);
+	host.kept = SCRIPT_KEPT_PENDING;
+	host.asks_wait = true;
+	assert_int_equal(click(&host, "player:add_gold(1) commit()"), SCRIPT_WAITING);
+	job = host.job;
+	script_vm_free(host.vm);
+	host.config.vms_before += 2;
+	test_host_again(&host);
+	assert_int_equal(click(&host, "npc:ask(player, 'sure?', { 'yes' })"), SCRIPT_WAITING);
+	assert_int_equal(script_vm_resume(host.vm, job, &(struct script_answer){.kept = SCRIPT_KEPT_OK}),
+		SCRIPT_NO_HANDLER);
+	assert_int_equal(resume(&host, 1, SCRIPT_KEPT_OK), SCRIPT_OK);
+	test_host_stop(&host);
+}
+
 static void reading(void **unused)
 {
 	static const struct {
@@ -289,6 +312,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(questions),
 		cmocka_unit_test(all_durable_calls_are_one),
+		cmocka_unit_test(numbers),
 		cmocka_unit_test(reading),
 		cmocka_unit_test(wrong_uses_end_the_handler),
 		cmocka_unit_test(a_cancelled_handler_leaves_nothing),

@@ -323,6 +323,7 @@ struct script_config {
 	uint32_t index;        /* of the map: the counters' thread label */
 	uint32_t version;      /* of the script, for what it says and how it fails */
 	bool side;             /* one of two VMs of a map: SCRIPT_JOB_SIDE is in its jobs' numbers */
+	uint32_t vms_before;   /* that the map has had: its jobs have other numbers than theirs */
 	uint32_t memory_bytes; /* Lua's arena; 1 MiB at least, 16 MiB is usual. The VM's own
 				* tables add about 340 KiB. */
 	uint32_t limit_us[SCRIPT_CONTEXT_COUNT]; /* running time of one call, all its slices */

@@ -85,7 +85,7 @@ struct script_job {
 	uint64_t player;
 	struct script_record *record; /* of its handler */
 	uint32_t npc_index;
-	uint32_t generation; /* from 1; how often the place was used */
+	uint32_t generation; /* counts the place's uses, from 1 or more; 0: none yet */
 	uint8_t context;     /* enum script_context */
 	uint8_t state;       /* enum script_job_state */
 	bool committed;      /* commit() was called: it has had its one */
