@@ -16,8 +16,9 @@
  * keeps what did not fit, and decides what is too old to be sent.
  *
  * So a ChatChannel that goes into the first ring before the peer stands in a list comes before the
- * channel's lines; the one that says that a peer has left is a line of its own, behind those that
- * it still got.
+ * channel's lines. The one that says that a peer has left goes into the first ring, too, or it could
+ * come behind that of another coming: lines that were pushed before it may come behind it, and the
+ * client drops them as lines of a channel that it is not in.
  *
  * A worker that is sent something for a peer that is gone, or for an older one of the same slot,
  * counts it and sends nothing: whoever has left, or came again, gets nothing that was meant for the

@@ -47,19 +47,24 @@ static uint64_t unix_now_ms(void)
 
 /* ---- who is told what ---- */
 
+uint32_t chat_node_find(const struct chat *chat, const char *name)
+{
+	for (uint32_t i = 0; i < CHAT_NODES_MAX; i++)
+		if (chat->nodes[i][0] && !strcmp(chat->nodes[i], name))
+			return i;
+	return CHAT_NODE_NONE;
+}
+
 uint32_t chat_node(struct chat *chat, const char *name)
 {
-	uint32_t free_index = CHAT_NODE_NONE;
+	uint32_t index = chat_node_find(chat, name);
 
-	for (uint32_t i = 0; i < CHAT_NODES_MAX; i++) {
-		if (!strcmp(chat->nodes[i], name))
-			return i;
-		if (!chat->nodes[i][0] && free_index == CHAT_NODE_NONE)
-			free_index = i;
-	}
-	if (free_index != CHAT_NODE_NONE)
-		snprintf(chat->nodes[free_index], NODE_NAME_BYTES, "%s", name);
-	return free_index;
+	for (uint32_t i = 0; index == CHAT_NODE_NONE && i < CHAT_NODES_MAX; i++)
+		if (!chat->nodes[i][0]) {
+			index = i;
+			snprintf(chat->nodes[i], NODE_NAME_BYTES, "%s", name);
+		}
+	return index;
 }
 
 void chat_node_gone(struct chat *chat, uint32_t node)
@@ -320,6 +325,7 @@ static void on_drain(uv_timer_t *timer)
 	chat->now_ns = mono_ns();
 	chat->unix_ms = unix_now_ms();
 	busy = drain(chat);
+	chat->now_ns = mono_ns(); /* the lease's end is looked at: what was drained took time */
 	busy += chat_owner_tick(chat->owner, chat->now_ns);
 	busy += chat_gateway_tick(chat->gateway, chat->now_ns);
 	for (uint32_t w = 0; w < chat->links.workers; w++)

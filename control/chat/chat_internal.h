@@ -60,6 +60,8 @@ void chat_to_gateway(struct chat *chat, uint32_t node, const struct chat_word *w
 void chat_from_node(struct chat *chat, uint32_t node, const struct chat_word *word);
 /* The index of a node, which gets one; CHAT_NODE_NONE: there are too many. */
 uint32_t chat_node(struct chat *chat, const char *name);
+/* CHAT_NODE_NONE: it is not one of those that live. */
+uint32_t chat_node_find(const struct chat *chat, const char *name);
 /* A node is no chat shard any more. */
 void chat_node_gone(struct chat *chat, uint32_t node);
 /* Who owns a slot; token is 0 unless it is this node. */

@@ -226,11 +226,12 @@ static void seek_end(struct seek *seek, bool found, uint32_t node, enum chat_ref
 static void seek_at(struct seek *seek, const struct cached *where)
 {
 	struct chat *chat = seek->redis->chat;
-	uint32_t node = chat_node(chat, where->node);
+	uint32_t node = chat_node_find(chat, where->node);
 
 	seek->word.target_session = where->session;
 	seek->word.generation = where->generation;
-	/* Of this node, and not here: it has just gone. */
+	/* Of this node, and not here: it has just gone. Of one that lives no more: so have all of
+	 * its players, and nobody would answer. */
 	if (node == CHAT_NODE_NONE || node == CHAT_NODE_SELF)
 		seek_end(seek, false, 0, CHAT_REFUSED_OFFLINE);
 	else

@@ -19,6 +19,8 @@
 #include <unistd.h>
 
 #include <cmocka.h>
+
+#include <hiredis/hiredis.h>
 #include <libpq-fe.h>
 #include <sodium.h>
 
@@ -261,6 +263,16 @@ static void say_until_done(uint32_t p, uint32_t channel, const char *text)
 		assert_true(mono_ns() < end_ns);
 	} while (players[p].done == done);
 	UNTIL(players[p].seen[channel].lines > lines);
+}
+
+static void redis_set(const char *key, const char *value)
+{
+	redisContext *context = redisConnectUnix(redis.address + strlen("unix:"));
+	redisReply *reply = redisCommand(context, "SET %s %s", key, value);
+
+	assert_non_null(reply);
+	freeReplyObject(reply);
+	redisFree(context);
 }
 
 static void whisper(uint32_t p, const char *name)
@@ -531,6 +543,11 @@ static void all_together(void **state)
 	UNTIL(OWNED_BY("d") == 0 &&
 		sql("SELECT count(*) FROM chat_slot WHERE node <> ''") == CHAT_SLOTS);
 	everybody_talks();
+	/* Whoever was there is offline at once, and not when Redis forgets it. */
+	redis_set("sw{chat}:name:1:ghost", "4711");
+	redis_set("sw{chat}:who:1:4711", "d 7 1 ghost");
+	players[0].last_refusal = CHAT_REFUSED_NONE;
+	UNTIL((whisper(0, "ghost"), pump(), players[0].last_refusal == CHAT_REFUSED_OFFLINE));
 
 	/* One is stopped for longer than its lease, and goes on: it says nothing that counts. */
 	child_start();

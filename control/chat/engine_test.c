@@ -792,6 +792,29 @@ static void a_crowd_delays_nobody(void **state)
 		assert_int_equal(got(n, SW_MSG_CHAT_LINE, NULL), 0);
 }
 
+/* One who is banned stands in the way of nobody who comes: comes back when the ban has ended. */
+static void a_ban_in_a_crowd(void **state)
+{
+	uint64_t global;
+
+	(void)state;
+	come(1, 7);
+	global = channel_of(1, CHAT_KIND_GLOBAL, NULL, NULL);
+	chat_sanctions_set(rig->sanctions, 101, global, rig->unix_ms + 20000, rig->unix_ms);
+	chat_gateway_expel(rig->gateway, 101, global);
+	mark();
+	for (uint32_t n = 2; n < 4000; n++) {
+		come(n, 8);
+		if (n % 100 == 0)
+			tick(1);
+	}
+	assert_int_equal(got(1, SW_MSG_CHAT_CHANNEL, NULL), 0);
+	for (uint32_t i = 0; i < 4000; i++)
+		tick(10);
+	assert_int_equal(got(1, SW_MSG_CHAT_CHANNEL, NULL), 1);
+	assert_int_equal(channel_of(1, CHAT_KIND_GLOBAL, NULL, NULL), global);
+}
+
 static void a_million_channels(void **state)
 {
 	uint64_t global;
@@ -939,6 +962,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(owners, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(whispers, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_crowd_delays_nobody, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_ban_in_a_crowd, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_million_channels, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_number_is_given_once, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(

@@ -559,13 +559,17 @@ static void welcome(struct chat_gateway *gateway, struct player *player, struct 
 	chat_send_done(gateway, player, state->request, 0, 0);
 }
 
-/* Members that the owner's answer has not reached, or whose ban has ended. */
-static void welcome_late(
-	struct chat_gateway *gateway, const struct chat_word *state, uint64_t unix_ms)
+/* Members that the owner's answer has not reached, or whose ban has ended. That is a look at every
+ * session: not for each who comes, or one who is banned makes all logins dear. */
+static void welcome_late(struct chat_gateway *gateway, struct room *room,
+	const struct chat_word *state, uint64_t now_ns, uint64_t unix_ms)
 {
-	const struct room *room = chat_room_of(gateway, state->channel);
 	struct chat_word word = *state;
 
+	if (room->listed == room->members ||
+		(room->late_ns && now_ns - room->late_ns < CHAT_ASK_MS * NS_PER_MS))
+		return;
+	room->late_ns = now_ns;
 	word.request = 0;
 	for (uint32_t p = 0; p < gateway->sessions && room->listed < room->members; p++) {
 		struct player *player = &gateway->players[p];
@@ -606,8 +610,7 @@ static void on_state(struct chat_gateway *gateway, const struct chat_word *state
 		welcome(gateway, player, m, state, unix_ms);
 	else if (state->session)
 		chat_count(gateway->counters, CHAT_C_STALE, 1);
-	if (room->listed < room->members)
-		welcome_late(gateway, state, unix_ms);
+	welcome_late(gateway, room, state, now_ns, unix_ms);
 }
 
 static void on_line(struct chat_gateway *gateway, const struct chat_word *word, uint64_t now_ns)

@@ -46,6 +46,7 @@ struct room {            /* a channel with members here */
 	uint32_t next, prev; /* of those with fan-outs, or free */
 	bool known;          /* the owner has answered */
 	uint64_t asked_ns;
+	uint64_t late_ns; /* when all members were looked at for who has not been told */
 	uint32_t job_head, job_tail, jobs;
 	bool begun;                      /* the first job's cursors are set */
 	char name[CHARACTER_NAME_BYTES]; /* for a person */
