@@ -952,6 +952,28 @@ static void blocks(void **state)
 	assert_int_equal(refusal(3), CHAT_REFUSED_TOO_OFTEN);
 }
 
+/* What a node says is bytes of Redis: no text that a client could not have said comes in so. */
+static void words_of_nodes(void **state)
+{
+	static const struct {
+		const char *name, *text;
+		bool good;
+	} rows[] = {{"ann", "hi", true}, {"ann", "a\nb", false}, {"ann", "\xed\xa0\x80", false},
+		{"ann", "\xc0\xaf", false}, {"\xff", "hi", false}, {"a\nb", "hi", false}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct chat_word read, word = {.type = i % 2 ? CHAT_WORD_SAY : CHAT_WORD_WHISPER,
+					       .body = (const uint8_t *)rows[i].text,
+					       .body_bytes = (uint32_t)strlen(rows[i].text)};
+		uint8_t bytes[CHAT_WORD_BYTES];
+
+		snprintf(word.name, sizeof(word.name), "%s", rows[i].name);
+		if (chat_word_read(&read, bytes, chat_word_write(&word, bytes)) != rows[i].good)
+			fail_msg("row %zu", i);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -968,6 +990,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			a_node_that_is_gone_is_not_answered, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(blocks, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(words_of_nodes, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,6 +3,8 @@
 #include <endian.h>
 #include <string.h>
 
+#include "control/chat/text.h"
+
 #define VERSION 1u
 
 /* The fields in their order; little-endian. */
@@ -73,6 +75,19 @@ size_t chat_word_write(const struct chat_word *word, uint8_t out[CHAT_WORD_BYTES
 	return (size_t)(at - out) + word->body_bytes;
 }
 
+/* Another node has looked at it, and Redis had it since. */
+static bool text_good(const struct chat_word *word)
+{
+	enum chat_refusal name = chat_text_check(
+		(const uint8_t *)word->name, strlen(word->name), sizeof(word->name) - 1);
+
+	if (word->type != CHAT_WORD_SAY && word->type != CHAT_WORD_MOVED &&
+		word->type != CHAT_WORD_WHISPER)
+		return true;
+	return (!name || name == CHAT_REFUSED_EMPTY) &&
+	       !chat_text_check(word->body, word->body_bytes, CHAT_TEXT_MAX);
+}
+
 bool chat_word_read(struct chat_word *word, const uint8_t *bytes, size_t count)
 {
 	const uint8_t *at = bytes;
@@ -91,5 +106,6 @@ bool chat_word_read(struct chat_word *word, const uint8_t *bytes, size_t count)
 	word->name[sizeof(word->name) - 1] = word->key[sizeof(word->key) - 1] = 0;
 	word->body = at;
 	return word->type > CHAT_WORD_NONE && word->type < CHAT_WORD_COUNT &&
-	       word->body_bytes == count - HEAD_BYTES && word->body_bytes <= CHAT_BODY_MAX;
+	       word->body_bytes == count - HEAD_BYTES && word->body_bytes <= CHAT_BODY_MAX &&
+	       text_good(word);
 }

@@ -57,7 +57,8 @@ struct chat_word {
 
 /* Returns the bytes, at most CHAT_WORD_BYTES; 0: the body is too large. */
 size_t chat_word_write(const struct chat_word *word, uint8_t out[CHAT_WORD_BYTES]);
-/* False: the bytes are no word of this version. body points into bytes. */
+/* False: the bytes are no word of this version, or what somebody says in it is no text. body points
+ * into bytes. */
 bool chat_word_read(struct chat_word *word, const uint8_t *bytes, size_t count);
 
 #endif
