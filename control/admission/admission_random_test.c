@@ -253,7 +253,7 @@ static void model_client(void)
 static void test_random(void **state)
 {
 	uint64_t seed = (uint64_t)time(NULL), elsewhere = 0, ousted = 0, rooms_ended = 0, lost = 0,
-		 unreached = 0;
+		 unreached = 0, joined = 0, takeovers = 0, moves = 0;
 
 	(void)state;
 	if (getenv("SW_SEED"))
@@ -307,19 +307,21 @@ static void test_random(void **state)
 			adm_tick(adm, now_ns);
 			model_take_sent();
 		}
-		assert_true(counted(ADM_C_JOINED) > 5);
-		assert_true(counted(ADM_C_TAKEOVERS) > 5);
+		joined += counted(ADM_C_JOINED);
+		takeovers += counted(ADM_C_TAKEOVERS);
+		moves += model.moves;
 		elsewhere += counted(ADM_C_ELSEWHERE);
 		ousted += counted(ADM_C_OUSTED);
 		lost += counted(ADM_C_MOVES_FAILED);
 		unreached += counted(ADM_C_MOVES_UNREACHED);
-		assert_true(model.moves > 5);
 		rooms_ended += model.rooms_ended;
 		/* A player that is to leave before it joined is counted as left only. */
 		assert_true(
 			counted(ADM_C_JOINED) <= counted(ADM_C_LEFT) + counted(ADM_C_TRANSFERS));
 		finish();
 	}
+	/* Of all rounds together: one may have little of each. */
+	assert_true(joined > 200 && takeovers > 200 && moves > 200);
 	assert_true(lost > 40 && unreached > 0);
 	assert_true(elsewhere > 40);
 	assert_true(ousted > 40);
