@@ -462,6 +462,7 @@ static void test_misfits(void **state)
 		{MSG_NODES, sizeof(struct msg_nodes), 1},
 		{MSG_NODES, sizeof(struct msg_nodes) + NODE_NAME_BYTES, 0},
 		{MSG_NODES, sizeof(struct msg_nodes) + NODE_NAME_BYTES, UINT32_MAX},
+		{MSG_NODES, sizeof(struct msg_nodes), UINT32_MAX},
 		{MSG_CHARACTER_SETTLED, sizeof(struct msg_character_settled) - 8, 0},
 		{MSG_WORLD_FLUSHED, sizeof(struct msg_world_flushed) + 8, 0},
 		{MSG_WRITES_RESULT, 0, 0},

@@ -463,9 +463,8 @@ static void on_nodes(struct ctl *ctl, const struct msg *message)
 	/* What is not known, or cannot be, is asked again, as long as it matters. */
 	memset(&head, 0, sizeof(head));
 	memcpy(&head, at, message->payload_bytes < sizeof(head) ? 0 : sizeof(head));
-	if (!ctl_fits(ctl, message,
-		    sizeof(head) + (head.count <= NODES_MAX ? head.count : 0) * NODE_NAME_BYTES) ||
-		!head.known)
+	if (!ctl_fits(ctl, message, sizeof(head) + (size_t)head.count * NODE_NAME_BYTES) ||
+		!head.known || head.count > NODES_MAX)
 		return;
 	at += sizeof(head);
 	for (uint32_t i = 0; i < head.count; i++, at += NODE_NAME_BYTES)
